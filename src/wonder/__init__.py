@@ -1,0 +1,1 @@
+"""Wonder: a durable workflow engine for AI and business processes."""

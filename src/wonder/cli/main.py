@@ -1,0 +1,5 @@
+"""The `wonder` command."""
+
+
+def main() -> None:
+    """Run the command line."""

@@ -1,0 +1,1 @@
+"""One writer: facts in, decisions applied, commits, effects released; timers, recovery, leases."""

@@ -1,0 +1,1 @@
+"""What should happen next: compiled graph, run state, facts, decide and evolve. Pure."""

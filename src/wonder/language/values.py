@@ -1,0 +1,201 @@
+"""JSON values: what may enter (CTX-7), and how a value is written as text."""
+
+import json
+from decimal import Decimal
+from math import isfinite
+from typing import Any, NoReturn, TypeAlias
+
+import msgspec
+
+from wonder.errors import WonderError
+
+JsonValue: TypeAlias = bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"] | None
+
+MAX_DEPTH = 200
+MAX_BYTES = 16_000_000
+# Turning digits into an integer costs the square of their number, and a document may hold many such integers.
+MAX_DIGITS = 10_000
+
+# Python's own int() and str() refuse integers with more digits than this.
+_PLAIN_DIGITS = 4_300
+
+
+class BadValue(WonderError):
+    """A value can't be taken in, because it is not JSON or is over a limit."""
+
+    code = "BAD_VALUE"
+
+    def __init__(self, reason: str, path: tuple[str | int, ...] = ()) -> None:
+        where = f"at {show_path(path)}: " if path else ""
+        super().__init__(f"{where}{reason}")
+        self.reason, self.path = reason, path
+
+
+def show_path(path: tuple[str | int, ...]) -> str:
+    """Write a path for people: `a.b[2]."c d"`."""
+    shown = ""
+    for segment in path:
+        if isinstance(segment, int):
+            shown += f"[{segment}]"
+        else:
+            name = segment if segment.replace("-", "_").isidentifier() else json.dumps(segment, ensure_ascii=False)
+            shown += f".{name}" if shown else name
+    return shown
+
+
+def parse_json(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> JsonValue:
+    """Read JSON strictly: whatever could be read in two ways, or not be stored, is refused."""
+    if isinstance(text, bytes):
+        text = _decode(text, max_bytes)
+    elif len(text) > max_bytes:
+        raise BadValue(f"the document has {len(text):,} characters; the limit is {max_bytes:,} bytes")
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise BadValue(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise BadValue(f"nested deeper than {MAX_DEPTH} levels") from None
+    return check_value(value, max_bytes=max_bytes)
+
+
+def check_value(value: object, *, max_bytes: int = MAX_BYTES) -> JsonValue:
+    """Return the value if it is JSON that can be stored, otherwise raise BadValue naming the place."""
+    size = _check(value, (), MAX_DEPTH)
+    if size > max_bytes:
+        raise BadValue(f"the value takes about {size:,} bytes; the limit is {max_bytes:,}")
+    return value  # type: ignore[return-value]  # _check has just shown that it is JSON
+
+
+def encode_json(value: JsonValue) -> str:
+    """Write a value as compact JSON, keys in their own order."""
+    try:
+        return _ENCODER.encode(value).decode()
+    except ValueError:  # an integer of more digits than str() writes
+        return _encode_slowly(value, sort_keys=False)
+
+
+def canonical_json(value: JsonValue) -> str:
+    """Write a value as compact JSON with sorted keys: equal values give equal texts."""
+    try:
+        return _CANONICAL_ENCODER.encode(value).decode()
+    except ValueError:  # an integer of more digits than str() writes
+        return _encode_slowly(value, sort_keys=True)
+
+
+def _decode(text: bytes, max_bytes: int) -> str:
+    if len(text) > max_bytes:
+        raise BadValue(f"the document has {len(text):,} bytes; the limit is {max_bytes:,}")
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadValue(f"not UTF-8 at byte {error.start}; save the text as UTF-8") from None
+
+
+def _check(value: object, path: tuple[str | int, ...], depth_left: int) -> int:
+    """Check one value and all in it; return about how many bytes it takes."""
+    match value:
+        case None | bool():
+            return 4
+        case str():
+            return _check_text(value, path)
+        case int():
+            digits = max(value.bit_length() - 1, 0) * 30103 // 100000 + 1
+            if digits > MAX_DIGITS:
+                raise BadValue(f"an integer of about {digits:,} digits; the limit is {MAX_DIGITS:,}", path)
+            return digits
+        case float():
+            if not isfinite(value):
+                raise BadValue(f"{value} is not a JSON number; use null or a text", path)
+            return 8
+        case list():
+            if not depth_left:
+                raise BadValue(f"nested deeper than {MAX_DEPTH} levels", path[:8])
+            return 2 + sum([_check(element, (*path, i), depth_left - 1) + 1 for i, element in enumerate(value)])
+        case dict():
+            return _check_object(value, path, depth_left)
+        case _:
+            raise BadValue(f"a Python {type(value).__name__} is not a JSON value", path)
+
+
+def _check_object(value: dict[Any, Any], path: tuple[str | int, ...], depth_left: int) -> int:
+    if not depth_left:
+        raise BadValue(f"nested deeper than {MAX_DEPTH} levels", path[:8])
+    size = 2
+    for key, element in value.items():
+        if not isinstance(key, str):
+            raise BadValue(f"the key {key!r} is not a text; JSON objects have texts as keys", path)
+        size += _check_text(key, path) + 2 + _check(element, (*path, key), depth_left - 1)
+    return size
+
+
+def _check_text(text: str, path: tuple[str | int, ...]) -> int:
+    if text.isascii():
+        size = len(text)
+    else:
+        try:
+            size = len(text.encode())
+        except UnicodeEncodeError as error:
+            raise BadValue(f"the text holds a lone surrogate (U+{ord(text[error.start]):04X})", path) from None
+    if "\x00" in text:
+        raise BadValue("the text holds the character U+0000, which can't be stored", path)
+    return size + 2
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise BadValue(f"the key {key!r} stands twice in one object; keep one of them")
+            seen.add(key)
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) <= _PLAIN_DIGITS:
+        return int(digits)
+    if len(digits) > MAX_DIGITS:
+        raise BadValue(f"an integer of {len(digits):,} digits; the limit is {MAX_DIGITS:,}")
+    return int(Decimal(digits))
+
+
+def _real(digits: str) -> float:
+    value = float(digits)
+    if not isfinite(value):
+        raise BadValue(f"the number {digits[:40]} is beyond what a double can hold")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BadValue(f"{name} is not a JSON number; use null or a text")
+
+
+def _encode_slowly(value: JsonValue, *, sort_keys: bool) -> str:
+    # json.dumps writes an int with int.__repr__, which refuses more than 4,300 digits: write it here instead.
+    match value:
+        case bool() | None | str() | float():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(Decimal(value))
+        case list():
+            return "[" + ",".join([_encode_slowly(element, sort_keys=sort_keys) for element in value]) + "]"
+        case dict():
+            pairs = sorted(value.items()) if sort_keys else value.items()
+            return (
+                "{"
+                + ",".join(
+                    [
+                        f"{json.dumps(key, ensure_ascii=False)}:{_encode_slowly(element, sort_keys=sort_keys)}"
+                        for key, element in pairs
+                    ]
+                )
+                + "}"
+            )
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_real, parse_constant=_refuse_constant
+)
+_ENCODER = msgspec.json.Encoder()
+_CANONICAL_ENCODER = msgspec.json.Encoder(order="deterministic")

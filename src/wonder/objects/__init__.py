@@ -1,0 +1,1 @@
+"""Artifacts in a directory or S3, and vectors in sqlite-vec or pgvector."""

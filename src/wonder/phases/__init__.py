@@ -1,0 +1,1 @@
+"""The phase form: @refs, typed validation, compiled to a WorkflowDef. Pure."""

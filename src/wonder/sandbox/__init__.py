@@ -1,0 +1,1 @@
+"""Other people's code in killable worker processes: the TypeScript compiler and transforms."""

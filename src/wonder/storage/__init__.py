@@ -1,0 +1,1 @@
+"""What is remembered: one Store over named SQL, on SQLite and on PostgreSQL."""
