@@ -38,7 +38,8 @@ def show_path(path: tuple[str | int, ...]) -> str:
         if isinstance(segment, int):
             shown += f"[{segment}]"
         else:
-            name = segment if segment.replace("-", "_").isidentifier() else json.dumps(segment, ensure_ascii=False)
+            plain = segment.replace("-", "_").isidentifier()
+            name = segment if plain else '"' + segment.replace('"', '""') + '"'
             shown += f".{name}" if shown else name
     return shown
 
