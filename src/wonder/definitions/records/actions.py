@@ -1,0 +1,91 @@
+"""ActionDef: one atomic operation, with how it is executed."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from wonder.definitions.records.fields import (
+    Count,
+    Description,
+    Identifier,
+    Json,
+    JsonSchema,
+    Milliseconds,
+    Name,
+    Record,
+    Retry,
+    Tag,
+    Timestamp,
+    Version,
+)
+from wonder.definitions.records.tenancy import Owned
+
+ActionKind = Literal[
+    "llm_call",
+    "mcp_tool",
+    "http_request",
+    "human_input",
+    "update_context",
+    "write_artifact",
+    "workflow_call",
+    "vector_search",
+    "emit_metric",
+    "shell_command",
+    "transform",
+    "sleep",
+    "python",
+    "wait_for_event",
+    "assert",
+    "read_file",
+    "write_file",
+]
+
+WAITING_KINDS = frozenset({"human_input", "workflow_call", "sleep", "wait_for_event"})
+"""Kinds that wait durably: the coordinator carries them out, each as the sole step of its task (LAY-3)."""
+
+SCOPED_KINDS = frozenset({"update_context", "assert", "emit_metric"})
+"""Kinds that work on the workflow's context or on the task's (FIL-2)."""
+
+
+class RetryPolicy(Retry):
+    """Infrastructure retry; `retryable_errors` replaces the default list (RET-1)."""
+
+    retryable_errors: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = None
+
+
+class Execution(Record):
+    """Limits of one attempt, and how many attempts."""
+
+    timeout_ms: Milliseconds | None = None
+    retry_policy: RetryPolicy | None = None
+
+
+class Idempotency(Record):
+    """A second execution with the same key gives the first result (RET-4)."""
+
+    key_template: Annotated[str, Field(min_length=1, max_length=10_000)]
+    ttl_seconds: Count | None = None
+
+
+class ActionBody(Record):
+    """What an author says of an action; `implementation` is checked by its kind."""
+
+    kind: ActionKind
+    implementation: Json = {}
+    description: Description = ""
+    tags: list[Tag] = []
+    requires: JsonSchema = None
+    produces: JsonSchema = None
+    execution: Execution | None = None
+    idempotency: Idempotency | None = None
+
+
+class ActionDef(ActionBody, Owned):
+    """One version of an action, which never changes."""
+
+    id: Identifier
+    version: Version
+    name: Name
+    content_hash: str
+    created_at: Timestamp
+    updated_at: Timestamp

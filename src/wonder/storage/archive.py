@@ -1,0 +1,67 @@
+"""Archiving instead of deleting, refused while a live thing needs what would go (RES-5)."""
+
+from typing import Any
+
+from wonder.storage.definitions import D, Owner, lock_owners
+from wonder.storage.named_resources import N, load_resource
+from wonder.storage.resource_errors import InUse, NotFound, User
+from wonder.storage.store import Row, Transaction
+from wonder.storage.tables import Table, table_of
+
+# Kinds that others name at a version, and kinds that others name without one, taking the newest.
+_PINNED = frozenset({"task_defs", "action_defs", "workflow_defs"})
+_FLOATING = frozenset({"workflow_defs", "prompt_specs", "artifact_types"})
+
+
+async def archive_definition(
+    transaction: Transaction, kind: type[D], id: str, version: int | None = None, *, at: str
+) -> int:
+    """Archive one version, or all of a definition, and return how many; raises InUse or NotFound.
+
+    An archived version keeps its number and can still be loaded by it, but no name finds it and no list shows it.
+    """
+    table = table_of(kind)
+    rows = await transaction.fetch(f"versions({table.name})", id)
+    live = [row for row in rows if row[8] is None and version in (None, row[1])]
+    if not live:
+        raise NotFound(f"live {table.noun}", id if version is None else f"{id}@{version}")
+    await lock_owners(transaction, [_owner(live[0])])
+    users = await _users(transaction, table, id, version)
+    if users:
+        raise InUse(table.noun, str(live[0][2]), users)
+    return await transaction.execute(f"archive_definition({table.name})", id, version, at)
+
+
+async def archive_resource(transaction: Transaction, kind: type[N], id: str, *, at: str) -> None:
+    """Archive a model profile, MCP server, vector index or workflow; its name is free again."""
+    table = table_of(kind)
+    resource = await load_resource(transaction, kind, id)
+    await lock_owners(transaction, [Owner("project", resource.project_id)])
+    users = [_user(row) for row in await transaction.fetch(f"users({table.name})", id)]
+    if users:
+        raise InUse(table.noun, resource.name, users)
+    if not await transaction.execute(f"archive_resource({table.name})", id, at):
+        raise NotFound(f"live {table.noun}", id)
+
+
+async def _users(transaction: Transaction, table: Table[Any], id: str, version: int | None) -> list[User]:
+    rows: list[Row] = []
+    if table.name in _PINNED:
+        rows += await transaction.fetch(f"pinned_users({table.name})", id, version)
+    ((left,),) = await transaction.fetch(f"live_versions_besides({table.name})", id, version)
+    if table.name in _FLOATING and not left:
+        rows += await transaction.fetch(f"floating_users({table.name})", id)
+        if table.name == "artifact_types":
+            rows += await transaction.fetch("indexes_of_artifact_type", id)
+    return [_user(row) for row in rows]
+
+
+def _owner(row: Row) -> Owner:
+    project_id, library_id = row[4], row[5]
+    return Owner("library", str(library_id)) if project_id is None else Owner("project", str(project_id))
+
+
+def _user(row: Row) -> User:
+    kind, name, version = row
+    assert version is None or isinstance(version, int)
+    return User(str(kind), str(name), version)

@@ -1,0 +1,110 @@
+"""Numbered migrations: forward only, each in one transaction, safe when several processes begin at once."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from importlib.resources import files
+
+from wonder.errors import WonderError
+from wonder.storage.clock import utc_now
+from wonder.storage.errors import DatabaseNewer, MigrationChanged, MigrationFailed
+from wonder.storage.store import Clock, Dialect, Reader, Store
+
+_FILE = re.compile(r"(?P<number>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One step of the schema; its text never changes once it has landed."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def sha256(self) -> str:
+        """The fingerprint that is stored with an applied migration."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class AppliedMigration:
+    """A migration as the database remembers it."""
+
+    number: int
+    name: str
+    sha256: str
+    applied_at: str
+    wonder_version: str
+
+
+@cache
+def known_migrations(dialect: Dialect) -> tuple[Migration, ...]:
+    """Read the migrations that this Wonder ships, in order."""
+    folder = files("wonder.storage") / "migrations" / dialect
+    matches = [match for file in folder.iterdir() if (match := _FILE.fullmatch(file.name))]
+    found = [
+        Migration(int(match["number"]), match["name"], (folder / match[0]).read_text("utf-8")) for match in matches
+    ]
+    found.sort(key=lambda migration: migration.number)
+    assert [migration.number for migration in found] == list(range(1, len(found) + 1)), "migrations are not 1, 2, 3 …"
+    return tuple(found)
+
+
+async def applied_migrations(reader: Reader) -> list[AppliedMigration]:
+    """Read which migrations the database has, in order; none if it was never migrated."""
+    if not await reader.fetch("table_exists", "schema_migrations"):
+        return []
+    return [AppliedMigration(*row) for row in await reader.fetch("applied_migrations")]  # type: ignore[arg-type]  # the columns are NOT NULL and typed
+
+
+async def pending_migrations(store: Store) -> list[Migration]:
+    """Tell which migrations the database lacks; raises when it is newer than we are, or not ours."""
+    return _pending(store, await applied_migrations(store))
+
+
+async def migrate(store: Store, *, clock: Clock = utc_now) -> list[Migration]:
+    """Apply what is missing and return it; another process doing the same is waited for."""
+    done: list[Migration] = []
+    # Looking first costs no lock, and most of the time there is nothing to do.
+    while await pending_migrations(store):
+        migration = await _apply_next(store, clock)
+        if migration is not None:
+            done.append(migration)
+    return done
+
+
+async def _apply_next(store: Store, clock: Clock) -> Migration | None:
+    async with store.transaction() as transaction:
+        await transaction.fetch("lock_migrations")
+        # Looked at again under the lock: the process that had it before us may have done our work.
+        pending = _pending(store, await applied_migrations(transaction))
+        if not pending:
+            return None
+        migration = pending[0]
+        try:
+            await transaction.run(migration.sql)
+        except WonderError:
+            raise
+        except Exception as error:
+            raise MigrationFailed(store.address, migration.number, migration.name, str(error)) from error
+        version = metadata.version("wonder-workflows")
+        await transaction.execute(
+            "record_migration", migration.number, migration.name, migration.sha256, clock(), version
+        )
+        return migration
+
+
+def _pending(store: Store, applied: list[AppliedMigration]) -> list[Migration]:
+    known = known_migrations(store.dialect)
+    if applied and applied[-1].number > len(known):
+        raise DatabaseNewer(store.address, applied[-1].number, len(known))
+    for expected, found in zip(known, applied, strict=False):
+        if found.number != expected.number or found.name != expected.name:
+            shipped = f"is not the one that this Wonder ships ({expected.number:04} {expected.name!r})"
+            raise MigrationChanged(store.address, found.number, found.name, shipped)
+        if found.sha256 != expected.sha256:
+            raise MigrationChanged(store.address, found.number, found.name, "was applied with another text")
+    return list(known[len(applied) :])

@@ -1,0 +1,70 @@
+"""Finding definitions by name: the owner's own, then those of libraries (RES-4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wonder.language.values import JsonValue, encode_json
+from wonder.storage.definitions import D, Owner
+from wonder.storage.resource_errors import AmbiguousName, NotFound
+from wonder.storage.store import Reader, Row
+from wonder.storage.tables import table_of
+
+
+@dataclass(frozen=True)
+class Found:
+    """Which definition a name means."""
+
+    id: str
+    version: int
+    name: str
+    owner: Owner
+    content_hash: str
+
+
+async def find_definition(
+    reader: Reader, kind: type[D], owner: Owner, name: str, version: int | None = None, library: str | None = None
+) -> Found | None:
+    """Find what a name means when it is written in the owner's file; None if it means nothing live.
+
+    Without a library: the owner's own, then all libraries that its workspace sees, where two of that name raise
+    AmbiguousName. With a library only that one is looked at. Without a version the newest is found.
+    """
+    table = table_of(kind)
+    workspace = await _workspace_of(reader, owner)
+    if library is not None:
+        libraries = await reader.fetch_named("library_by_name", workspace, library)
+        if not libraries:
+            return None
+        owner = Owner("library", str(libraries[0]["id"]))
+    own = await reader.fetch(f"find_in_{owner.kind}({table.name})", owner.id, name, version)
+    if own:
+        return _found(own[0])
+    if library is not None:
+        return None
+    others = await reader.fetch(f"find_in_libraries({table.name})", workspace, name, version)
+    if len(others) > 1:
+        raise AmbiguousName(table.noun, name, [f"{row[6]!s}/{name}@{row[1]!s}" for row in others])
+    return _found(others[0]) if others else None
+
+
+async def ids_of_names(reader: Reader, kind: type[D], owner: Owner, names: Sequence[str]) -> dict[str, str]:
+    """Give the ids that names of an owner have, archived ones too: a name keeps its id for ever."""
+    wanted: list[JsonValue] = [*names]
+    query = f"newest_versions_in_{owner.kind}({table_of(kind).name})"
+    return {str(name): str(id) for name, id, *_ in await reader.fetch(query, owner.id, encode_json(wanted))}
+
+
+async def _workspace_of(reader: Reader, owner: Owner) -> str | None:
+    rows = await reader.fetch(f"owner_workspace({owner.table})", owner.id)
+    if not rows:
+        raise NotFound(owner.kind, owner.id)
+    workspace = rows[0][0]
+    assert workspace is None or isinstance(workspace, str)
+    return workspace
+
+
+def _found(row: Row) -> Found:
+    id, version, name, project_id, library_id, content_hash = row[:6]
+    assert isinstance(version, int)
+    owner = Owner("library", str(library_id)) if project_id is None else Owner("project", str(project_id))
+    return Found(str(id), version, str(name), owner, str(content_hash))

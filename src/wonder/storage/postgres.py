@@ -1,0 +1,198 @@
+"""The Store on PostgreSQL: a pool of connections, each query prepared once per connection."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeAlias
+
+import asyncpg  # type: ignore[import-untyped]  # it ships no types
+
+from wonder.storage.errors import DatabaseUnsuitable
+from wonder.storage.postgres_errors import translated, translated_opening
+from wonder.storage.queries import Queries, load_queries
+from wonder.storage.store import Dialect, Entry, Row, Transaction, Value
+from wonder.storage.url import PostgresAddress
+
+OLDEST_VERSION = 14
+STATEMENTS_KEPT = 1024
+CONNECT_SECONDS = 10.0
+COMMAND_SECONDS = 120.0
+
+Connection: TypeAlias = Any
+Pool: TypeAlias = Any
+
+
+class PostgresStore:
+    """A database on a PostgreSQL server that is open."""
+
+    dialect: Dialect = "postgresql"
+
+    def __init__(self, address: PostgresAddress, pool: Pool, *, busy_seconds: float) -> None:
+        self.address = address.shown
+        self._pool, self._busy_seconds = pool, busy_seconds
+        self._queries = load_queries("postgresql")
+
+    @classmethod
+    async def open(cls, address: PostgresAddress, *, busy_seconds: float, connections: int) -> "PostgresStore":
+        """Connect and check the server; raises when it is unreachable or can't serve."""
+        with translated_opening(address.shown):
+            pool = await asyncpg.create_pool(
+                address.url,
+                min_size=1,
+                max_size=connections,
+                timeout=CONNECT_SECONDS,
+                command_timeout=COMMAND_SECONDS,
+                statement_cache_size=STATEMENTS_KEPT,
+                max_cached_statement_lifetime=0,
+                max_cacheable_statement_size=0,
+                server_settings={"application_name": "wonder"},
+                init=_set_up,
+                reset=_keep,
+            )
+        store = cls(address, pool, busy_seconds=busy_seconds)
+        try:
+            await store._check_server()
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query that only reads and return its rows."""
+        return await self._read(name, self._queries[name], parameters)
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Run a named query that only reads and return its rows as dicts by column name."""
+        async with self._connection(name) as connection:
+            return [dict(record) for record in await connection.fetch(self._queries[name], *parameters)]
+
+    async def query(self, sql: str, *parameters: Value) -> list[Row]:
+        """Run generated SQL that only reads and return its rows."""
+        return await self._read(sql, self._queries.resolve(sql), parameters)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Open a write transaction: committed and durable when left normally, rolled back on any exception."""
+        with translated("begin"):
+            connection = await self._pool.acquire(timeout=self._busy_seconds)
+        # What the caller's own code raises in between is not ours to translate.
+        try:
+            opened = connection.transaction(isolation="read_committed")
+            with translated("begin"):
+                await opened.start()
+            transaction = PostgresTransaction(connection, self._queries)
+            try:
+                yield transaction
+                transaction.assert_usable()
+            except BaseException:
+                # A broken connection has no transaction any more; the first error is the one to tell.
+                with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                    await opened.rollback()
+                raise
+            finally:
+                transaction.ended = True
+            with translated("commit"):
+                await opened.commit()
+        finally:
+            await self._pool.release(connection)
+
+    async def commit(self, batch: Iterable[Entry]) -> None:
+        """Write a whole batch in one transaction, in order; durable when this returns."""
+        statements = [(query, self._queries.resolve(query), rows) for query, rows in batch]
+        async with self._connection("commit") as connection, connection.transaction(isolation="read_committed"):
+            for query, sql, rows in statements:
+                with translated(query):
+                    await connection.executemany(sql, rows)
+
+    async def close(self) -> None:
+        """Let go of the server; what is under way ends first."""
+        await self._pool.close()
+
+    async def _read(self, query: str, sql: str, parameters: Sequence[Value]) -> list[Row]:
+        async with self._connection(query) as connection:
+            return [tuple(record) for record in await connection.fetch(sql, *parameters)]
+
+    @asynccontextmanager
+    async def _connection(self, query: str) -> AsyncIterator[Connection]:
+        with translated(query):
+            async with self._pool.acquire(timeout=self._busy_seconds) as connection:
+                yield connection
+
+    async def _check_server(self) -> None:
+        async with self._connection("check server") as connection:
+            version = connection.get_server_version()
+            encoding = connection.get_settings().server_encoding
+        if version.major < OLDEST_VERSION:
+            needed = f"PostgreSQL {OLDEST_VERSION} or newer"
+            raise DatabaseUnsuitable(self.address, f"PostgreSQL {version.major}", needed)
+        if encoding != "UTF8":
+            raise DatabaseUnsuitable(self.address, f"the encoding {encoding}", "a database with the encoding UTF8")
+
+
+class PostgresTransaction:
+    """One open write transaction on a connection of its own."""
+
+    def __init__(self, connection: Connection, queries: Queries) -> None:
+        self._connection, self._queries = connection, queries
+        self._failed = False
+        self.ended = False
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query and return its rows."""
+        async with self._statement(name):
+            return [tuple(record) for record in await self._connection.fetch(self._queries[name], *parameters)]
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Run a named query and return its rows as dicts by column name."""
+        async with self._statement(name):
+            return [dict(record) for record in await self._connection.fetch(self._queries[name], *parameters)]
+
+    async def execute(self, name: str, *parameters: Value) -> int:
+        """Run a named statement and return how many rows it changed."""
+        async with self._statement(name):
+            status = await self._connection.execute(self._queries[name], *parameters)
+            count = status.rpartition(" ")[2]
+            return int(count) if count.isdigit() else 0
+
+    async def execute_many(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Run a named statement once per row of parameters."""
+        async with self._statement(name):
+            await self._connection.executemany(self._queries[name], rows)
+
+    async def run(self, sql: str, rows: Sequence[Sequence[Value]] | None = None) -> None:
+        """Run generated SQL once per row; without rows it may be several statements that take no parameters."""
+        async with self._statement(sql):
+            if rows is None:
+                await self._connection.execute(sql)
+            else:
+                await self._connection.executemany(self._queries.resolve(sql), rows)
+
+    async def query(self, sql: str, *parameters: Value) -> list[Row]:
+        """Run generated SQL and return its rows."""
+        async with self._statement(sql):
+            return [tuple(record) for record in await self._connection.fetch(self._queries.resolve(sql), *parameters)]
+
+    def assert_usable(self) -> None:
+        """Fail when an error was swallowed: the server has dropped the transaction, and COMMIT would not say so."""
+        assert not self._failed, "a transaction went on after one of its statements had failed"
+        assert not self.ended, "a transaction was used after it had ended"
+
+    @asynccontextmanager
+    async def _statement(self, query: str) -> AsyncIterator[None]:
+        self.assert_usable()
+        try:
+            with translated(query):
+                yield
+        except BaseException:
+            self._failed = True
+            raise
+
+
+async def _set_up(connection: Connection) -> None:
+    # A server or role may be set to answer before a commit is on disk; we promise more than that.
+    await connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+
+
+async def _keep(_connection: Connection) -> None:
+    """Spare the round trip that asyncpg makes when a connection goes back: we leave no session state behind."""

@@ -1,0 +1,82 @@
+"""What can be wrong with a request for a stored resource."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wonder.errors import WonderError
+
+
+class NotFound(WonderError):
+    """What was asked for is not there, or is archived where only live things count."""
+
+    code = "NOT_FOUND"
+
+    def __init__(self, kind: str, wanted: str) -> None:
+        super().__init__(f"there is no {kind} {wanted!r}; check the spelling, or list what there is")
+        self.kind, self.wanted = kind, wanted
+
+
+class NameTaken(WonderError):
+    """Something live has that name already."""
+
+    code = "NAME_TAKEN"
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"there is a {kind} named {name!r} already; choose another name, or archive that one first")
+        self.kind, self.name = kind, name
+
+
+class AmbiguousName(WonderError):
+    """A name is found in more than one library (RES-4)."""
+
+    code = "AMBIGUOUS_NAME"
+
+    def __init__(self, kind: str, name: str, candidates: Sequence[str]) -> None:
+        super().__init__(f"{kind} {name!r} is in several libraries; write one of: {', '.join(candidates)}")
+        self.kind, self.name, self.candidates = kind, name, tuple(candidates)
+
+
+@dataclass(frozen=True)
+class User:
+    """A live thing that needs another."""
+
+    kind: str
+    name: str
+    version: int | None
+
+    def __str__(self) -> str:
+        """Write it as a person would name it."""
+        return f"{self.kind} {self.name}" + (f"@{self.version}" if self.version else "")
+
+
+class InUse(WonderError):
+    """What should be archived is needed by others (RES-5)."""
+
+    code = "IN_USE"
+
+    def __init__(self, kind: str, name: str, users: Sequence[User]) -> None:
+        shown = ", ".join(str(user) for user in users[:10]) + (
+            f" and {len(users) - 10} more" if len(users) > 10 else ""
+        )
+        super().__init__(f"{kind} {name!r} is used by {shown}; archive or change those first")
+        self.kind, self.name, self.users = kind, name, tuple(users)
+
+
+class BadCursor(WonderError):
+    """A cursor was not made by the list that it is given to."""
+
+    code = "BAD_CURSOR"
+
+    def __init__(self, cursor: str) -> None:
+        super().__init__(f"cursor {cursor[:80]!r} is not one that this list gave out; begin again without a cursor")
+        self.cursor = cursor
+
+
+class BadLimit(WonderError):
+    """A page can't have that size."""
+
+    code = "BAD_LIMIT"
+
+    def __init__(self, limit: int, highest: int) -> None:
+        super().__init__(f"a page of {limit} can't be given; ask for 1 to {highest}")
+        self.limit, self.highest = limit, highest

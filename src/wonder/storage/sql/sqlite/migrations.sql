@@ -1,0 +1,9 @@
+-- SQLite keeps its own catalogue, and BEGIN IMMEDIATE has locked out every other migrator already.
+
+-- name: table_exists
+-- A row if there is a table or view of this name; SQLite's names ignore case.
+SELECT 1 FROM sqlite_schema WHERE type IN ('table', 'view') AND name = $1 COLLATE NOCASE;
+
+-- name: lock_migrations
+-- Nothing to do: the transaction itself is the lock.
+SELECT 1;

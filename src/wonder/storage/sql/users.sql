@@ -1,0 +1,75 @@
+-- Who needs a thing: asked before it is archived (RES-5). Each row is the kind, name and version of a live user.
+-- `pinned` users name a version; `floating` ones take the newest, so they only suffer when no version is left.
+
+-- name: pinned_users(task_defs)
+SELECT DISTINCT 'workflow' AS kind, workflow_defs.name, workflow_defs.version
+FROM nodes JOIN workflow_defs
+    ON workflow_defs.id = nodes.workflow_def_id AND workflow_defs.version = nodes.workflow_def_version
+WHERE nodes.task_id = $1 AND nodes.task_version = coalesce(CAST($2 AS BIGINT), nodes.task_version)
+    AND workflow_defs.archived_at IS NULL
+ORDER BY 2, 3;
+
+-- name: pinned_users(action_defs)
+SELECT DISTINCT 'task' AS kind, task_defs.name, task_defs.version
+FROM steps JOIN task_defs ON task_defs.id = steps.task_def_id AND task_defs.version = steps.task_def_version
+WHERE steps.action_id = $1 AND steps.action_version = coalesce(CAST($2 AS BIGINT), steps.action_version)
+    AND task_defs.archived_at IS NULL
+ORDER BY 2, 3;
+
+-- name: pinned_users(workflow_defs)
+-- Workflows that are pinned to it, and calls of that version.
+SELECT 'workflow binding' AS kind, name, pinned_version AS version FROM workflows
+WHERE workflow_def_id = $1 AND pinned_version = coalesce(CAST($2 AS BIGINT), pinned_version) AND archived_at IS NULL
+UNION ALL
+SELECT 'action' AS kind, name, version FROM action_defs
+WHERE kind = 'workflow_call' AND archived_at IS NULL
+    AND implementation ->> 'workflow_def_id' = $1
+    AND CAST(implementation ->> 'version' AS TEXT)
+        = coalesce(CAST(CAST($2 AS BIGINT) AS TEXT), CAST(implementation ->> 'version' AS TEXT))
+ORDER BY 1, 2, 3;
+
+-- name: floating_users(workflow_defs)
+SELECT 'workflow binding' AS kind, name, pinned_version AS version FROM workflows
+WHERE workflow_def_id = $1 AND pinned_version IS NULL AND archived_at IS NULL
+UNION ALL
+SELECT 'action' AS kind, name, version FROM action_defs
+WHERE kind = 'workflow_call' AND archived_at IS NULL
+    AND implementation ->> 'workflow_def_id' = $1 AND implementation ->> 'version' IS NULL
+ORDER BY 1, 2, 3;
+
+-- name: floating_users(prompt_specs)
+SELECT 'action' AS kind, name, version FROM action_defs
+WHERE kind = 'llm_call' AND archived_at IS NULL AND implementation ->> 'prompt_spec_id' = $1
+ORDER BY 2, 3;
+
+-- name: floating_users(artifact_types)
+SELECT 'action' AS kind, name, version FROM action_defs
+WHERE kind = 'write_artifact' AND archived_at IS NULL AND implementation ->> 'artifact_type_id' = $1
+ORDER BY 2, 3;
+
+-- name: users(model_profiles)
+SELECT 'action' AS kind, name, version FROM action_defs
+WHERE kind = 'llm_call' AND archived_at IS NULL AND implementation ->> 'model_profile_id' = $1
+UNION ALL
+SELECT 'default of project' AS kind, projects.name, CAST(NULL AS BIGINT) AS version
+FROM project_settings JOIN projects ON projects.id = project_settings.project_id
+WHERE project_settings.default_model_profile_id = $1 AND projects.archived_at IS NULL
+ORDER BY 1, 2, 3;
+
+-- name: users(mcp_servers)
+SELECT 'action' AS kind, name, version FROM action_defs
+WHERE kind = 'mcp_tool' AND archived_at IS NULL AND implementation ->> 'mcp_server_id' = $1
+ORDER BY 2, 3;
+
+-- name: users(vector_indexes)
+SELECT 'action' AS kind, name, version FROM action_defs
+WHERE kind = 'vector_search' AND archived_at IS NULL AND implementation ->> 'vector_index_id' = $1
+ORDER BY 2, 3;
+
+-- name: users(workflows)
+-- Workflows whose runs start this one when they complete.
+SELECT DISTINCT 'trigger of workflow' AS kind, workflow_defs.name, workflow_defs.version
+FROM triggers JOIN workflow_defs
+    ON workflow_defs.id = triggers.workflow_def_id AND workflow_defs.version = triggers.workflow_def_version
+WHERE triggers.workflow_id = $1 AND workflow_defs.archived_at IS NULL
+ORDER BY 2, 3;

@@ -1,0 +1,62 @@
+"""The Store: what Wonder asks of a database, the same for SQLite and PostgreSQL."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol, TypeAlias
+
+Dialect: TypeAlias = Literal["sqlite", "postgresql"]
+Value: TypeAlias = bool | int | float | str | bytes | None
+Row: TypeAlias = tuple[Value, ...]
+# (named query or generated SQL text, its rows of parameters)
+Entry: TypeAlias = tuple[str, Sequence[Sequence[Value]]]
+# Gives the time as ISO 8601 text in UTC.
+Clock: TypeAlias = Callable[[], str]
+# Gives a new ULID.
+NewId: TypeAlias = Callable[[], str]
+
+
+class Reader(Protocol):
+    """What can be asked: a store, or a transaction, which also sees what it wrote itself."""
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query and return its rows."""
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Run a named query and return its rows as dicts by column name."""
+
+    async def query(self, sql: str, *parameters: Value) -> list[Row]:
+        """Run generated SQL and return its rows."""
+
+
+class Transaction(Reader, Protocol):
+    """One open write transaction; after an error it can only be left, which rolls it back."""
+
+    async def execute(self, name: str, *parameters: Value) -> int:
+        """Run a named statement and return how many rows it changed."""
+
+    async def execute_many(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Run a named statement once per row of parameters."""
+
+    async def run(self, sql: str, rows: Sequence[Sequence[Value]] | None = None) -> None:
+        """Run generated SQL once per row; without rows it may be several statements that take no parameters."""
+
+
+class Store(Reader, Protocol):
+    """A database that is open; it is read outside of transactions, which sees what is committed and never waits."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """Say which of the two databases it is."""
+
+    @property
+    def address(self) -> str:
+        """Say where it is, fit to be shown: without a password."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Open a write transaction: committed and durable when left normally, rolled back on any exception."""
+
+    async def commit(self, batch: Iterable[Entry]) -> None:
+        """Write a whole batch in one transaction, in order; durable when this returns."""
+
+    async def close(self) -> None:
+        """Let go of the database; closing twice is harmless."""

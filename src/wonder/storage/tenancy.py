@@ -1,0 +1,164 @@
+"""Workspaces, projects and libraries with their settings, and the embedded default (RES-1, RES-6)."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from wonder.definitions.records.tenancy import Library, Project, ProjectSettings, Workspace, WorkspaceSettings
+from wonder.storage.errors import ConstraintViolated
+from wonder.storage.pages import LIMIT, Page, check_limit, cut, read_cursor, write_cursor
+from wonder.storage.resource_errors import NameTaken, NotFound
+from wonder.storage.store import Clock, NewId, Reader, Store, Transaction, Value
+from wonder.storage.tables import LIBRARIES, PROJECT_SETTINGS, PROJECTS, WORKSPACE_SETTINGS, WORKSPACES, Table
+
+DEFAULT = "default"
+T = TypeVar("T", Workspace, Project, Library)
+
+
+@dataclass(frozen=True)
+class Home:
+    """The ids of the workspace and project that are meant when none is named."""
+
+    workspace_id: str
+    project_id: str
+
+
+async def ensure_default(store: Store, *, clock: Clock, new_id: NewId) -> Home:
+    """Return the embedded default workspace and project, making them if they are missing."""
+    home = await _default(store)
+    if home is not None:
+        return home
+    async with store.transaction() as transaction:
+        now = clock()
+        await transaction.execute("insert_if_new_workspace", new_id(), DEFAULT, now, now)
+        (workspace,) = await transaction.fetch_named("workspace_by_name", DEFAULT)
+        await transaction.execute("insert_if_new_project", new_id(), workspace["id"], DEFAULT, None, now, now)
+        home = await _default(transaction)
+        assert home is not None
+        return home
+
+
+async def create_workspace(transaction: Transaction, workspace: Workspace) -> None:
+    """Store a new workspace; raises NameTaken."""
+    await _insert(transaction, WORKSPACES, workspace)
+    await put_workspace_settings(transaction, workspace.id, workspace.settings)
+
+
+async def create_project(transaction: Transaction, project: Project) -> None:
+    """Store a new project; raises NameTaken or NotFound."""
+    await _require(transaction, WORKSPACES, project.workspace_id)
+    await _insert(transaction, PROJECTS, project)
+    await put_project_settings(transaction, project.id, project.settings)
+
+
+async def create_library(transaction: Transaction, library: Library) -> None:
+    """Store a new library, public if it has no workspace; raises NameTaken or NotFound."""
+    if library.workspace_id is not None:
+        await _require(transaction, WORKSPACES, library.workspace_id)
+    await _insert(transaction, LIBRARIES, library)
+
+
+async def put_workspace_settings(transaction: Transaction, workspace_id: str, settings: WorkspaceSettings) -> None:
+    """Replace the settings of a workspace."""
+    row = WORKSPACE_SETTINGS.row(settings.model_dump(by_alias=True))
+    await transaction.execute("put_workspace_settings", workspace_id, *row)
+
+
+async def put_project_settings(transaction: Transaction, project_id: str, settings: ProjectSettings) -> None:
+    """Replace the settings of a project."""
+    row = PROJECT_SETTINGS.row(settings.model_dump(by_alias=True))
+    await transaction.execute("put_project_settings", project_id, *row)
+
+
+async def load_workspace(reader: Reader, id: str) -> Workspace:
+    """Load a workspace with its settings; raises NotFound."""
+    return await _workspace(reader, await _require(reader, WORKSPACES, id))
+
+
+async def load_project(reader: Reader, id: str) -> Project:
+    """Load a project with its settings; raises NotFound."""
+    return await _project(reader, await _require(reader, PROJECTS, id))
+
+
+async def load_library(reader: Reader, id: str) -> Library:
+    """Load a library; raises NotFound."""
+    return LIBRARIES.load(await _require(reader, LIBRARIES, id))
+
+
+async def find_workspace(reader: Reader, name: str) -> Workspace | None:
+    """Find a live workspace by its name."""
+    rows = await reader.fetch_named("workspace_by_name", name)
+    return await _workspace(reader, rows[0]) if rows else None
+
+
+async def find_project(reader: Reader, workspace_id: str, name: str) -> Project | None:
+    """Find a live project of a workspace by its name."""
+    rows = await reader.fetch_named("project_by_name", workspace_id, name)
+    return await _project(reader, rows[0]) if rows else None
+
+
+async def find_library(reader: Reader, workspace_id: str | None, name: str) -> Library | None:
+    """Find a library that a workspace sees by its name; its own comes before a public one."""
+    rows = await reader.fetch_named("library_by_name", workspace_id, name)
+    return LIBRARIES.load(rows[0]) if rows else None
+
+
+async def list_workspaces(reader: Reader, *, limit: int = LIMIT, cursor: str | None = None) -> Page[Workspace]:
+    """List all live workspaces by name."""
+    (after,) = read_cursor(cursor, "workspaces", "")
+    rows = await reader.fetch_named("workspaces_by_name_after", after, check_limit(limit) + 1)
+    page, more = cut([await _workspace(reader, row) for row in rows], limit)
+    return Page(page, write_cursor("workspaces", page[-1].name) if more else None)
+
+
+async def list_projects(
+    reader: Reader, workspace_id: str, *, limit: int = LIMIT, cursor: str | None = None
+) -> Page[Project]:
+    """List the live projects of a workspace by name."""
+    (after,) = read_cursor(cursor, "projects", "")
+    rows = await reader.fetch_named("projects_by_name_after", workspace_id, after, check_limit(limit) + 1)
+    page, more = cut([await _project(reader, row) for row in rows], limit)
+    return Page(page, write_cursor("projects", page[-1].name) if more else None)
+
+
+async def list_libraries(
+    reader: Reader, workspace_id: str | None, *, limit: int = LIMIT, cursor: str | None = None
+) -> Page[Library]:
+    """List the libraries that a workspace sees, its own and the public ones, by name."""
+    name, id = read_cursor(cursor, "libraries", "", "")
+    rows = await reader.fetch_named("libraries_by_name_after", workspace_id, name, id, check_limit(limit) + 1)
+    page, more = cut([LIBRARIES.load(row) for row in rows], limit)
+    return Page(page, write_cursor("libraries", page[-1].name, page[-1].id) if more else None)
+
+
+async def _default(reader: Reader) -> Home | None:
+    workspaces = await reader.fetch_named("workspace_by_name", DEFAULT)
+    if not workspaces:
+        return None
+    projects = await reader.fetch_named("project_by_name", workspaces[0]["id"], DEFAULT)
+    return Home(str(workspaces[0]["id"]), str(projects[0]["id"])) if projects else None
+
+
+async def _insert(transaction: Transaction, table: Table[T], record: T) -> None:
+    try:
+        await transaction.execute(f"insert_{table.name}", *table.row(record.model_dump(by_alias=True)))
+    except ConstraintViolated as error:
+        raise NameTaken(table.noun, record.name) from error
+
+
+async def _require(reader: Reader, table: Table[T], id: str) -> dict[str, Value]:
+    rows = await reader.fetch_named(f"tenant_by_id({table.name})", id)
+    if not rows:
+        raise NotFound(table.noun, id)
+    return rows[0]
+
+
+async def _workspace(reader: Reader, row: dict[str, Value]) -> Workspace:
+    settings = await reader.fetch_named("workspace_settings", row["id"])
+    stored = {"settings": WORKSPACE_SETTINGS.load(settings[0])} if settings else {}
+    return Workspace.model_validate(WORKSPACES.fields(row) | stored)
+
+
+async def _project(reader: Reader, row: dict[str, Value]) -> Project:
+    settings = await reader.fetch_named("project_settings", row["id"])
+    stored = {"settings": PROJECT_SETTINGS.load(settings[0])} if settings else {}
+    return Project.model_validate(PROJECTS.fields(row) | stored)

@@ -1,0 +1,70 @@
+"""What all tests share: a real PostgreSQL, and an empty store on each database."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.postgres import PostgresServer, start_postgres
+from support.stores import migrated_template, remove_sqlite_files
+from wonder.storage.opening import open_store
+from wonder.storage.store import Store
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server, started once for the whole session."""
+    server = start_postgres()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The address of one empty database of the session's server; who writes to it cleans up."""
+    return postgres_server.url(postgres_server.create_database())
+
+
+@pytest.fixture
+def fresh_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of an empty PostgreSQL database of this test's own, without any of Wonder's tables."""
+    name = postgres_server.create_database()
+    yield postgres_server.url(name)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: PostgresServer) -> str:
+    """The name of a database with all migrations applied, to be copied: that is faster than migrating each."""
+    return migrated_template(postgres_server)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without Wonder's tables, on each kind of database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'empty.db'}"
+        remove_sqlite_files(tmp_path / "empty.db")
+    else:
+        yield request.getfixturevalue("fresh_postgres_url")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of an empty database with all tables, on each kind of database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'wonder.db'}"
+        remove_sqlite_files(tmp_path / "wonder.db")
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    name = server.create_database(template=request.getfixturevalue("postgres_template"))
+    yield server.url(name)
+    server.drop_database(name)
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    """An open store with all tables and no rows, on each kind of database."""
+    opened = await open_store(store_url)
+    yield opened
+    await opened.close()

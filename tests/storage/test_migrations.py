@@ -1,0 +1,157 @@
+"""Migrations: forward only, each whole or not at all, safe with several processes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from support.database_structure import describe
+from support.processes import run_at_once
+from wonder.storage import migrate as migrations
+from wonder.storage.errors import DatabaseNewer, DatabaseNotMigrated, MigrationChanged, MigrationFailed
+from wonder.storage.migrate import Migration, applied_migrations, known_migrations, migrate, pending_migrations
+from wonder.storage.opening import open_store
+from wonder.storage.postgres import PostgresStore
+from wonder.storage.sqlite import SqliteStore
+from wonder.storage.store import Dialect, Store
+from wonder.storage.url import PostgresAddress, SqliteAddress
+
+INSERT = "INSERT INTO schema_migrations (number, name, sha256, applied_at, wonder_version) VALUES ($1, $2, $3, $4, $5)"
+
+
+@pytest.fixture
+async def scratch(store: Store, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    """A second database of the same kind as `store`, without any tables."""
+    opened: Store
+    if store.dialect == "sqlite":
+        opened = await SqliteStore.open(SqliteAddress(tmp_path / "scratch.db"), busy_seconds=5)
+    else:
+        url = request.getfixturevalue("fresh_postgres_url")
+        opened = await PostgresStore.open(PostgresAddress(url, url), busy_seconds=5, connections=2)
+    yield opened
+    await opened.close()
+
+
+def schema(dialect: Dialect) -> str:
+    """Read the whole schema in one file."""
+    return (files("wonder.storage") / "schema" / f"{dialect}.sql").read_text("utf-8")
+
+
+def extend(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
+    """Let this Wonder ship further migrations on both databases."""
+    real = known_migrations
+    monkeypatch.setattr(migrations, "known_migrations", lambda dialect: (*real(dialect), *more))
+
+
+def test_migrations_have_the_same_numbers_and_names_on_both_databases() -> None:
+    names = [[(one.number, one.name) for one in known_migrations(dialect)] for dialect in ("sqlite", "postgresql")]
+    assert names[0] == names[1]
+    assert names[0][0] == (1, "definitions")
+
+
+async def test_an_empty_database_is_brought_to_the_newest_and_then_left_alone(empty_store_url: str) -> None:
+    store = await open_store(empty_store_url, clock=lambda: "2026-05-06T07:08:09.000000Z")
+    applied = await applied_migrations(store)
+    expected = known_migrations(store.dialect)
+    assert [(one.number, one.name, one.sha256) for one in applied] == [
+        (one.number, one.name, one.sha256) for one in expected
+    ]
+    assert {one.applied_at for one in applied} == {"2026-05-06T07:08:09.000000Z"}
+    assert await migrate(store) == []
+    assert await applied_migrations(store) == applied
+    await store.close()
+
+
+async def test_the_sum_of_the_migrations_is_the_schema(store: Store, scratch: Store) -> None:
+    """The readable schema in one file describes what the migrations really made."""
+    async with scratch.transaction() as transaction:
+        await transaction.run(schema(scratch.dialect))
+    described = await describe(scratch, scratch.dialect)
+    assert described == await describe(store, store.dialect)
+    assert len({line.split()[1] for line in described if line.startswith("table ")}) >= 20
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("budget ", "budget_of "),
+        ("version >= 1", "version >= 0"),
+        ("ON steps (action_id, action_version)", "ON steps (action_id)"),
+        ("REFERENCES task_defs", "REFERENCES action_defs"),
+        ("    queue TEXT", "    queue BLOB"),
+        ("workspace_id, name) WHERE archived_at IS NULL", "workspace_id, name)"),
+    ],
+)
+async def test_a_schema_that_differs_is_noticed(store: Store, scratch: Store, change: tuple[str, str]) -> None:
+    changed = schema(scratch.dialect).replace(*change)
+    if scratch.dialect == "postgresql":
+        changed = changed.replace('BLOB COLLATE "C"', "TEXT")
+    assert changed != schema(scratch.dialect)
+    async with scratch.transaction() as transaction:
+        await transaction.run(changed)
+    assert await describe(scratch, scratch.dialect) != await describe(store, store.dialect)
+
+
+async def test_several_processes_migrate_one_database_once(empty_store_url: str) -> None:
+    answers = run_at_once([["migrate", empty_store_url]] * 4)
+    assert answers == [[one.number for one in known_migrations("sqlite")]] * 4
+
+
+async def test_several_tasks_migrate_one_database_once(empty_store_url: str) -> None:
+    stores = await asyncio.gather(*(open_store(empty_store_url) for _ in range(4)))
+    assert len(await applied_migrations(stores[0])) == len(known_migrations("sqlite"))
+    for store in stores:
+        await store.close()
+
+
+async def test_a_database_of_a_newer_wonder_is_refused(store: Store, store_url: str) -> None:
+    newer = len(known_migrations(store.dialect)) + 1
+    await store.commit([(INSERT, [(newer, "from the future", "0" * 64, "2030-01-01T00:00:00.000000Z", "9.9")])])
+    with pytest.raises(DatabaseNewer, match="upgrade Wonder") as refused:
+        await open_store(store_url)
+    assert refused.value.found == newer
+    with pytest.raises(DatabaseNewer):
+        await open_store(store_url, migrations="require")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("UPDATE schema_migrations SET sha256 = 'x'", "another text"),
+        ("UPDATE schema_migrations SET name = 'x'", "ships"),
+    ],
+)
+async def test_a_migration_that_was_edited_after_it_landed_is_refused(
+    store: Store, store_url: str, change: str, reason: str
+) -> None:
+    async with store.transaction() as transaction:
+        await transaction.run(change)
+    with pytest.raises(MigrationChanged, match=reason):
+        await open_store(store_url)
+
+
+async def test_an_old_database_is_migrated_or_refused_as_asked(
+    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extend(monkeypatch, Migration(2, "more", "CREATE TABLE more (x TEXT); INSERT INTO more VALUES ('y');"))
+    assert [one.name for one in await pending_migrations(store)] == ["more"]
+    with pytest.raises(DatabaseNotMigrated) as refused:
+        await open_store(store_url, migrations="require")
+    assert refused.value.missing == 1
+    again = await open_store(store_url)
+    assert await again.query("SELECT x FROM more") == [("y",)]
+    assert [one.number for one in await applied_migrations(again)] == [1, 2]
+    await again.close()
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(
+    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Migration(2, "broken", "CREATE TABLE half (x TEXT); CREATE TABLE workflows (x TEXT);")
+    extend(monkeypatch, broken)
+    with pytest.raises(MigrationFailed, match="workflows") as failed:
+        await open_store(store_url)
+    assert (failed.value.number, failed.value.name) == (2, "broken")
+    assert not await store.fetch("table_exists", "half")
