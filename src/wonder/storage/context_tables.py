@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from wonder.context.plan import LAYOUT_FORMAT
 from wonder.storage.store import Reader, Transaction
 
 
@@ -15,8 +16,11 @@ async def register_context_tables(
     at: str,
     kind: Literal["table", "view"] = "table",
 ) -> None:
-    """Note that tables or views were made for a definition version, in the transaction that made them."""
-    rows = [(name, workflow_def_id, version, kind, at) for name in names]
+    """Note that tables or views were made for a definition version, in the transaction that made them.
+
+    The layout's format is noted as well: whoever changes how a schema is laid out must still read older tables.
+    """
+    rows = [(name, workflow_def_id, version, kind, LAYOUT_FORMAT, at) for name in names]
     await transaction.execute_many("register_context_table", rows)
 
 

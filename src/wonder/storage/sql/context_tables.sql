@@ -2,8 +2,8 @@
 
 -- name: register_context_table
 -- Registering twice is harmless: making the tables again is.
-INSERT INTO context_tables (table_name, workflow_def_id, workflow_def_version, kind, created_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO context_tables (table_name, workflow_def_id, workflow_def_version, kind, layout_format, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (table_name) DO UPDATE SET
     workflow_def_id = excluded.workflow_def_id, workflow_def_version = excluded.workflow_def_version;
 

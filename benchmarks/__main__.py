@@ -1,0 +1,58 @@
+"""Measures everything in this folder, prints it as a table and writes it to benchmarks/results/."""
+
+import json
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+# Microseconds that the project set itself as targets; measured on an idle machine, never a test that can fail.
+TARGETS = {
+    "evaluating a condition": 3,
+    "applying a mapping of 3 paths": 3,
+    "validating a document of 1 KB": 10,
+    "reading a definition of 100 nodes": 20_000,
+    "deploying it on SQLite, checks included": 50_000,
+}
+
+
+def main() -> None:
+    """Run every benchmark of this folder, or those whose names are given."""
+    wanted = sys.argv[1:] or sorted(path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py"))
+    rows = [(name, label, value) for name in wanted for label, value in _measure(name)]
+    width = max(len(label) for _, label, _ in rows)
+    for name in wanted:
+        print(f"\n{name}")
+        for _, label, value in (row for row in rows if row[0] == name):
+            target = TARGETS.get(label)
+            print(f"  {label.ljust(width)} {value:12,.2f} µs" + (f"   target {target:,}" if target else ""))
+    print(f"\nwritten to {_write(rows)}")
+
+
+def _measure(name: str) -> list[tuple[str, float]]:
+    print(f"measuring {name} …", file=sys.stderr)
+    found: list[tuple[str, float]] = import_module(f"benchmarks.bench_{name}").measure()
+    return found
+
+
+def _write(rows: list[tuple[str, str, float]]) -> Path:
+    now = datetime.now(UTC)
+    folder = FOLDER / "results"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{now:%Y%m%dT%H%M%SZ}.json"
+    found = {
+        "wonder": version("wonder-workflows"),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "measured_at": now.isoformat(),
+        "microseconds": [{"benchmark": name, "what": label, "value": value} for name, label, value in rows],
+    }
+    path.write_text(json.dumps(found, indent=2) + "\n")
+    return path.relative_to(FOLDER.parent)
+
+
+if __name__ == "__main__":
+    main()
