@@ -324,6 +324,7 @@ CREATE TABLE context_tables (
     workflow_def_id TEXT COLLATE "C" NOT NULL,
     workflow_def_version BIGINT NOT NULL,
     kind TEXT NOT NULL CHECK (kind IN ('table', 'view')),
+    layout_format BIGINT NOT NULL,
     created_at TEXT NOT NULL,
     FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
 );

@@ -323,6 +323,7 @@ CREATE TABLE context_tables (
     workflow_def_id TEXT NOT NULL,
     workflow_def_version INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind IN ('table', 'view')),
+    layout_format INTEGER NOT NULL,
     created_at TEXT NOT NULL,
     FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
 ) STRICT;
