@@ -1,0 +1,58 @@
+"""What can be wrong with an action before it is run."""
+
+from wonder.errors import WonderError
+
+
+class UnknownKind(WonderError):
+    """No kind of action has this name here."""
+
+    code = "UNKNOWN_ACTION_KIND"
+
+    def __init__(self, kind: str, known: list[str]) -> None:
+        super().__init__(
+            f"there is no kind of action called {kind!r} here (known: {', '.join(known)}); install the package that "
+            "adds it, or correct the kind"
+        )
+        self.kind, self.known = kind, known
+
+
+class KindTaken(WonderError):
+    """Two classes claim the same kind of action."""
+
+    code = "ACTION_KIND_TAKEN"
+
+    def __init__(self, kind: str, first: str, second: str) -> None:
+        super().__init__(f"the kind of action {kind!r} is given by {first} and by {second}; remove or rename one")
+        self.kind, self.first, self.second = kind, first, second
+
+
+class BadKind(WonderError):
+    """A package announces a kind of action that is none."""
+
+    code = "BAD_ACTION_KIND"
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(
+            f"the entry point {name!r} of wonder.actions can't be used: {reason}; mend or remove its package"
+        )
+        self.name, self.reason = name, reason
+
+
+class NotExecutable(WonderError):
+    """An action that the coordinator carries out was given to an executor."""
+
+    code = "NOT_EXECUTABLE"
+
+    def __init__(self, action: str, kind: str, reason: str) -> None:
+        super().__init__(f"the action {action!r} ({kind}) can't be run by an executor: {reason}")
+        self.action, self.kind, self.reason = action, kind, reason
+
+
+class BadResult(WonderError):
+    """A function returned what is not JSON or is over a limit."""
+
+    code = "BAD_RESULT"
+
+    def __init__(self, function: str, reason: str, path: tuple[str | int, ...]) -> None:
+        super().__init__(f"{function} returned what can't be kept: {reason}; return JSON values only")
+        self.function, self.reason, self.path = function, reason, path

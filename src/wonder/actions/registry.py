@@ -1,0 +1,77 @@
+"""The kinds of action that there are here: ours, and those that a user's packages announce (ACT-8)."""
+
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+
+from wonder.actions.asserting import AssertKind
+from wonder.actions.errors import BadKind, KindTaken, UnknownKind
+from wonder.actions.functions import FunctionRegistry
+from wonder.actions.metrics import EmitMetricKind
+from wonder.actions.protocol import ActionKind
+from wonder.actions.python import PythonKind
+from wonder.actions.threads import Threads
+from wonder.actions.updating import UpdateContextKind
+from wonder.actions.waiting import HumanInputKind, SleepKind, WaitForEventKind, WorkflowCallKind
+from wonder.definitions.records.fields import Record
+
+ENTRY_POINTS = "wonder.actions"
+
+
+class ActionRegistry:
+    """Kinds of action by name."""
+
+    def __init__(self, kinds: Iterable[ActionKind] = ()) -> None:
+        self._kinds: dict[str, ActionKind] = {}
+        for kind in kinds:
+            self.add(kind)
+
+    def add(self, kind: ActionKind) -> None:
+        """Add a kind; raises KindTaken."""
+        if there := self._kinds.get(kind.kind):
+            raise KindTaken(kind.kind, type(there).__qualname__, type(kind).__qualname__)
+        self._kinds[kind.kind] = kind
+
+    def kind(self, name: str) -> ActionKind:
+        """Return a kind; raises UnknownKind."""
+        try:
+            return self._kinds[name]
+        except KeyError:
+            raise UnknownKind(name, sorted(self._kinds)) from None
+
+    def __iter__(self) -> Iterator[ActionKind]:
+        return iter(self._kinds.values())
+
+
+def own_kinds(functions: FunctionRegistry, threads: Threads) -> list[ActionKind]:
+    """Return the kinds that come with Wonder."""
+    return [
+        PythonKind(functions, threads),
+        UpdateContextKind(),
+        AssertKind(),
+        EmitMetricKind(),
+        HumanInputKind(),
+        SleepKind(),
+        WaitForEventKind(),
+        WorkflowCallKind(),
+    ]
+
+
+def announced_kinds() -> list[ActionKind]:
+    """Load the kinds that installed packages announce; raises BadKind where one can't be used."""
+    return [_load(point) for point in entry_points(group=ENTRY_POINTS)]
+
+
+def _load(point: EntryPoint) -> ActionKind:
+    try:
+        loaded = point.load()
+        kind = loaded() if isinstance(loaded, type) else loaded
+    except Exception as error:
+        raise BadKind(point.name, f"{type(error).__name__}: {error}") from error
+    if not isinstance(kind, ActionKind):
+        raise BadKind(point.name, f"{point.value} is no ActionKind")
+    if not isinstance(getattr(kind, "kind", None), str):
+        raise BadKind(point.name, f"{point.value} has no kind, the name that definitions call it by")
+    configuration = getattr(kind, "configuration", None)
+    if not (isinstance(configuration, type) and issubclass(configuration, Record)):
+        raise BadKind(point.name, f"{point.value} has no configuration, the record that its implementation must fit")
+    return kind

@@ -1,0 +1,147 @@
+"""One execution of a step's action: checked, once per key, tried as often as its policy allows (RET-1, RET-4)."""
+
+import asyncio
+
+from wonder.actions.exceptions import message_of
+from wonder.actions.protocol import NOTHING_USED, ActionContext, ActionFailed, AttemptClock, Usage
+from wonder.errors import WonderError
+from wonder.executor.assignment import Assignment
+from wonder.executor.compiled import CompiledAct
+from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit
+from wonder.executor.idempotency import IdempotencyKey
+from wonder.executor.results import Failure
+from wonder.language.values import JsonValue
+
+
+class Acting:
+    """An action that is carried out for a step; `attempts` and `usage` count what was done so far."""
+
+    __slots__ = ("_act", "_assignment", "_step", "attempts", "usage")
+
+    def __init__(self, act: CompiledAct, step: str, assignment: Assignment) -> None:
+        self._act, self._step, self._assignment = act, step, assignment
+        self.attempts = 0
+        self.usage: Usage = NOTHING_USED
+
+    async def run(self, input: JsonValue) -> JsonValue:
+        """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
+        act = self._act
+        # Checked outside of the attempts: another one can't mend what does not fit (TSK-4).
+        if act.requires and not act.requires.is_valid(input):
+            raise ActionInputMisfit(act.name, act.requires.faults(input))
+        if act.key_template:
+            return await self._run_once(input, self._key(input))
+        return self._checked(await self._try(input, None))
+
+    async def _run_once(self, input: JsonValue, key: IdempotencyKey) -> JsonValue:
+        store = self._assignment.services.idempotency
+        if kept := await store.claim(key):
+            return self._checked(kept.output)
+        try:
+            output = self._checked(await self._try(input, key.text))
+        except BaseException:
+            # Only successes are kept; cancelled or failed, the next one may act.
+            await store.release(key)
+            raise
+        await store.complete(key, output, self._act.key_ttl_seconds)
+        return output
+
+    def _key(self, input: JsonValue) -> IdempotencyKey:
+        assert self._act.key_template
+        origin = self._assignment.origin
+        scope: dict[str, JsonValue] = {
+            "input": input,
+            "run_id": origin.run_id,
+            "node": origin.node,
+            "branch": origin.branch,
+        }
+        return IdempotencyKey(origin.project_id, self._act.id, self._act.key_template.render(scope))
+
+    def _checked(self, output: JsonValue) -> JsonValue:
+        produces = self._act.produces
+        if produces and not produces.is_valid(output):
+            raise ActionOutputMisfit(self._act.name, produces.faults(output))
+        return output
+
+    async def _try(self, input: JsonValue, key: str | None) -> JsonValue:
+        """Make attempts until one succeeds or the policy allows no more."""
+        retry, environment = self._act.retry, self._assignment.services.environment
+        while True:
+            self.attempts += 1
+            try:
+                return await self._attempt(input, key)
+            except ActionFailed as failure:
+                if retry is None or not retry.allows(failure, self.attempts):
+                    raise
+                delay_ms = retry.delay_ms(failure, self.attempts, environment.random())
+            await environment.sleep(delay_ms)
+
+    async def _attempt(self, input: JsonValue, key: str | None) -> JsonValue:
+        timeout_ms = self._act.timeout_ms
+        if timeout_ms is None:
+            return await self._call(input, self._context(key, None))
+        limit = self._assignment.limit(timeout_ms, self._ignored)
+        limit.begin()
+        try:
+            try:
+                return await self._call(input, self._context(key, limit))
+            finally:
+                limit.end()
+        except asyncio.CancelledError:
+            if self._assignment.is_cancelled:
+                raise
+            raise self._timed_out() from None
+
+    async def _call(self, input: JsonValue, context: ActionContext) -> JsonValue:
+        """Run the action once, and see to it that all it can raise is a WonderError, or CancelledError if it was."""
+        try:
+            output = await self._act.action.run(input, context)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if self._assignment.is_cancelled:
+                # Also where the action answers with an error of its own: what ended it was the cancellation.
+                raise asyncio.CancelledError from None
+            if isinstance(error, WonderError):
+                raise
+            raise self._broken(error) from error
+        finally:
+            context.cancelled = True
+            if context.usage is not NOTHING_USED:
+                self.usage += context.usage
+        if self._assignment.is_cancelled:
+            # The action has swallowed it; whoever cancelled waits for an end.
+            raise asyncio.CancelledError
+        return output
+
+    def _context(self, key: str | None, clock: AttemptClock | None) -> ActionContext:
+        assignment, step = self._assignment, self._step
+        report = assignment.services.on_progress
+        on_progress = (lambda progress: report(assignment.origin, step, progress)) if report else None
+        return ActionContext(
+            assignment.origin,
+            step,
+            self.attempts,
+            idempotency_key=key,
+            clock=clock,
+            task_due_ms=assignment.due_ms,
+            on_progress=on_progress,
+        )
+
+    def _timed_out(self) -> ActionFailed:
+        limit = self._act.timeout_ms
+        message = f"the action {self._act.name!r} took longer than {limit:,} ms and was aborted"
+        return ActionFailed(
+            "ACTION_TIMEOUT", message, retryable=True, details={"timeout_ms": limit}, names=("TimeoutError",)
+        )
+
+    def _ignored(self) -> Failure:
+        message = (
+            f"the action {self._act.name!r} took longer than {self._act.timeout_ms:,} ms and goes on though it was "
+            "aborted; let CancelledError through"
+        )
+        return Failure("ACTION_TIMEOUT", message, details={"ignored_cancellation": True}, step=self._step)
+
+    def _broken(self, error: BaseException) -> ActionFailed:
+        message = f"the action {self._act.name!r} ended with {type(error).__name__}: {message_of(error)}"
+        return ActionFailed("ACTION_BROKEN", message, details={"type": type(error).__name__})

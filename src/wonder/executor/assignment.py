@@ -1,0 +1,59 @@
+"""One task given to an executor: what it may use, whose it is, and the asyncio task that carries it out."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wonder.actions.protocol import Origin
+from wonder.executor.environment import Environment
+from wonder.executor.idempotency import IdempotencyStore
+from wonder.executor.limits import TimeLimit
+from wonder.executor.results import Failure
+from wonder.language.values import JsonValue
+
+GRACE_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What all tasks of an executor use.
+
+    `grace_ms` is how long what was cancelled may take to clean up. `on_progress` is told the origin, the step and what
+    an action reports, in whatever thread it does.
+    """
+
+    environment: Environment
+    idempotency: IdempotencyStore
+    grace_ms: float = GRACE_MS
+    on_progress: Callable[[Origin, str, JsonValue], None] | None = None
+
+
+class Assignment:
+    """A task under way; made inside the asyncio task that carries it out.
+
+    `abandon` is told why, when an action ignores that it was cancelled.
+    """
+
+    __slots__ = ("_cancellations", "abandon", "due_ms", "origin", "services", "worker")
+
+    def __init__(self, services: Services, origin: Origin, abandon: Callable[[Failure], None]) -> None:
+        worker = asyncio.current_task()
+        assert worker, "a task is run inside an asyncio task"
+        self.services, self.origin, self.abandon, self.worker = services, origin, abandon, worker
+        self._cancellations = worker.cancelling()
+        self.due_ms: float | None = None
+        """The time of day when the time of the whole task is over."""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether someone wants the task to stop, time limits that have ended not counted."""
+        return self.worker.cancelling() > self._cancellations
+
+    def limit(self, milliseconds: float, failure: Callable[[], Failure]) -> TimeLimit:
+        """Return a limit that has not begun; `failure` is what the task ends with if it is ignored."""
+        services = self.services
+
+        def on_ignored() -> None:
+            self.abandon(failure())
+
+        return TimeLimit(services.environment, self.worker, milliseconds, services.grace_ms, on_ignored)

@@ -1,0 +1,158 @@
+"""CompiledTask: a task made ready to run, once per version of its definition."""
+
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from wonder.actions.errors import NotExecutable
+from wonder.actions.protocol import CompiledAction, ContextAction, TaskContext, Use
+from wonder.actions.registry import ActionRegistry
+from wonder.actions.updating import TASK_NAMES
+from wonder.definitions.records.actions import ActionDef, Idempotency
+from wonder.definitions.records.fields import Retry
+from wonder.definitions.records.tasks import Step, StepCondition, StepOutcome, TaskDef
+from wonder.executor.errors import ActionMissing
+from wonder.executor.retries import InfrastructureRetry
+from wonder.language.expressions import Expression, compile_expression
+from wonder.language.mappings import Mapping, compile_mapping
+from wonder.language.paths import Path
+from wonder.language.schemas import Schema, Validator, compile_validator
+from wonder.language.targets import parse_target
+from wonder.language.templates import Template, compile_template
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCondition:
+    """The condition of a step."""
+
+    expression: Expression
+    then: StepOutcome
+    otherwise: StepOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledAct:
+    """An action of the world, with all that is around its attempts."""
+
+    id: str
+    name: str
+    action: CompiledAction
+    requires: Validator | None
+    produces: Validator | None
+    timeout_ms: int | None
+    retry: InfrastructureRetry | None
+    key_template: Template | None
+    key_ttl_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledStep:
+    """A step: exactly one of `act` and `on_context` is there."""
+
+    ref: str
+    on_failure: Literal["abort", "retry", "continue"]
+    condition: CompiledCondition | None
+    act: CompiledAct | None
+    on_context: ContextAction | None
+    input_mapping: Mapping
+    output_mapping: Mapping | None
+    targets: MappingOf[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledTask:
+    """A task that can be run any number of times, many at once."""
+
+    id: str
+    version: int
+    name: str
+    steps: tuple[CompiledStep, ...]
+    input_validator: Validator | None
+    output_validator: Validator | None
+    retry: Retry | None
+    timeout_ms: int | None
+
+
+def compile_task(
+    task: TaskDef, actions: MappingOf[tuple[str, int], ActionDef], registry: ActionRegistry
+) -> CompiledTask:
+    """Compile a task with its actions, by id and version.
+
+    Raises what its parts raise (they were checked at creation), ActionMissing, UnknownKind, or NotExecutable for what
+    the coordinator carries out.
+    """
+    steps = sorted(task.steps, key=lambda step: step.ordinal)
+    return CompiledTask(
+        id=task.id,
+        version=task.version,
+        name=task.name,
+        steps=tuple(_step(step, task, actions, registry) for step in steps),
+        input_validator=_validator(task.input_schema),
+        output_validator=_validator(task.output_schema),
+        retry=task.retry,
+        timeout_ms=task.timeout_ms,
+    )
+
+
+def _step(
+    step: Step, task: TaskDef, actions: MappingOf[tuple[str, int], ActionDef], registry: ActionRegistry
+) -> CompiledStep:
+    action = actions.get((step.action_id, step.action_version))
+    if action is None:
+        raise ActionMissing(task.name, step.ref, step.action_id, step.action_version)
+    kind = registry.kind(action.kind)
+    compiled = kind.compile(action, Use(task.output_schema))
+    on_context = kind.carried_out == "on_context"
+    if on_context and getattr(kind.read(action), "scope", "task") == "workflow":
+        reason = "it works on the workflow's context, so the coordinator carries it out (FIL-2)"
+        raise NotExecutable(action.name, action.kind, reason)
+    targets = {target: parse_target(target).path for target in step.output_mapping or {}}
+    return CompiledStep(
+        ref=step.ref,
+        on_failure=step.on_failure,
+        condition=_condition(step.condition) if step.condition else None,
+        act=None if on_context else _act(action, cast(CompiledAction, compiled)),
+        on_context=cast(ContextAction, compiled) if on_context else None,
+        input_mapping=compile_mapping(step.input_mapping),
+        # As one template: a query that finds nothing leaves its key out (CTX-5), and so writes nothing.
+        output_mapping=compile_mapping(step.output_mapping) if step.output_mapping else None,
+        targets=targets,
+    )
+
+
+def _condition(condition: StepCondition) -> CompiledCondition:
+    return CompiledCondition(compile_expression(condition.if_, TASK_NAMES), condition.then, condition.else_)
+
+
+def _act(action: ActionDef, compiled: CompiledAction) -> CompiledAct:
+    execution, idempotency = action.execution, action.idempotency
+    policy = execution.retry_policy if execution else None
+    return CompiledAct(
+        id=action.id,
+        name=action.name,
+        action=compiled,
+        requires=_validator(action.requires),
+        produces=_validator(action.produces),
+        timeout_ms=execution.timeout_ms if execution else None,
+        retry=InfrastructureRetry(policy) if policy else None,
+        key_template=_key_template(idempotency),
+        key_ttl_seconds=idempotency.ttl_seconds if idempotency else None,
+    )
+
+
+def _key_template(idempotency: Idempotency | None) -> Template | None:
+    return compile_template(idempotency.key_template) if idempotency else None
+
+
+def _validator(schema: Schema | None) -> Validator | None:
+    """Compile a schema, or return None if it takes anything."""
+    return None if schema is None or schema is True or schema == {} else compile_validator(schema)
+
+
+def chosen_outcome(step: CompiledStep, context: TaskContext) -> tuple[StepOutcome, bool]:
+    """Return what the condition of a step says over a context, and whether it matched; NULL takes `else`."""
+    condition = step.condition
+    if condition is None:
+        return "continue", True
+    matched = condition.expression.matches(context)
+    return (condition.then if matched else condition.otherwise), matched

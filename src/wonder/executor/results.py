@@ -1,0 +1,56 @@
+"""What an executor gives back: the output of a task or its failure, and what happened inside (TSK-6)."""
+
+from typing import Literal
+
+import msgspec
+
+from wonder.actions.protocol import NOTHING_USED, ActionFailed, Metric, Usage
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a step or a task failed; `step` is the ref of the step, if it was one."""
+
+    code: str
+    message: str
+    retryable: bool = False
+    details: dict[str, JsonValue] = {}
+    step: str | None = None
+
+
+class StepRecord(msgspec.Struct, frozen=True):
+    """One execution of a step; `attempt` is the task's, `attempts` those of the action within this execution."""
+
+    ref: str
+    attempt: int
+    outcome: Literal["completed", "failed", "cancelled"]
+    started_at_ms: int
+    duration_ms: float
+    attempts: int
+    usage: Usage = NOTHING_USED
+    error: Failure | None = None
+
+
+class TaskResult(msgspec.Struct, frozen=True):
+    """How a task ended; `error` is None exactly when it completed.
+
+    `steps` has the executions of all attempts, in order; of very many, the last ones. `usage` counts them all.
+    """
+
+    status: Literal["completed", "failed", "timed_out", "cancelled"]
+    output: JsonValue = None
+    error: Failure | None = None
+    attempts: int = 1
+    started_at_ms: int = 0
+    duration_ms: float = 0.0
+    steps: tuple[StepRecord, ...] = ()
+    usage: Usage = NOTHING_USED
+    metrics: tuple[Metric, ...] = ()
+
+
+def failure_from(error: WonderError, step: str | None) -> Failure:
+    """Return what an error says as a failure."""
+    if isinstance(error, ActionFailed):
+        return Failure(error.code, error.message, error.retryable, error.details, step)
+    return Failure(error.code, str(error), step=step)

@@ -1,0 +1,212 @@
+"""The story of one task: steps in order, in memory, from its input to its result (TSK-1 to TSK-6)."""
+
+import asyncio
+from collections import deque
+from typing import Literal
+
+from wonder.actions.protocol import NOTHING_USED, Metric, TaskContext, Usage
+from wonder.errors import WonderError
+from wonder.executor.acting import Acting
+from wonder.executor.assignment import Assignment
+from wonder.executor.compiled import CompiledStep, CompiledTask, chosen_outcome
+from wonder.executor.errors import StepConditionFailed, TaskInputMisfit, TaskOutputMisfit
+from wonder.executor.results import Failure, StepRecord, TaskResult, failure_from
+from wonder.executor.retries import delay_ms
+from wonder.language.targets import write
+from wonder.language.values import JsonValue, check_value
+
+STEP_RECORDS_MAX = 1_000
+
+_NOTHING: JsonValue = {}
+
+
+class TaskExecution:
+    """A task on its way through its steps."""
+
+    def __init__(self, task: CompiledTask, input: JsonValue) -> None:
+        self._task, self._input = task, input
+        self._attempt = 1
+        self._context: TaskContext = {}
+        self._started_at_ms = 0
+        self._started_ms = 0.0
+        self._steps: deque[StepRecord] = deque(maxlen=STEP_RECORDS_MAX)
+        self._usage: Usage = NOTHING_USED
+        self._metrics: list[Metric] = []
+        self._last_failure: Failure | None = None
+        # The output that an action gave last: it was checked when it was taken, and need not be again.
+        self._taken: JsonValue = None
+
+    async def run(self, assignment: Assignment) -> TaskResult:
+        """Run the task to its end; raises CancelledError when someone cancelled it."""
+        self._assignment = assignment
+        environment = assignment.services.environment
+        self._started_at_ms, self._started_ms = environment.now_ms(), environment.monotonic_ms()
+        if self._task.timeout_ms is None:
+            return self.result(await self._run_attempts())
+        limit = assignment.limit(self._task.timeout_ms, self.timed_out)
+        limit.begin()
+        assignment.due_ms = limit.due_ms
+        try:
+            try:
+                failure = await self._run_attempts()
+            finally:
+                limit.end()
+        except asyncio.CancelledError:
+            if assignment.is_cancelled:
+                raise
+            failure = self.timed_out()
+        return self.result(failure)
+
+    def result(self, failure: Failure | None) -> TaskResult:
+        """Return the result that the task has if it ends now."""
+        duration_ms = self._assignment.services.environment.monotonic_ms() - self._started_ms
+        return TaskResult(
+            status="completed" if failure is None else _STATUS.get(failure.code, "failed"),
+            output=self._context["output"] if failure is None else None,
+            error=failure,
+            attempts=self._attempt,
+            started_at_ms=self._started_at_ms,
+            duration_ms=duration_ms,
+            steps=tuple(self._steps),
+            usage=self._usage,
+            metrics=tuple(self._metrics),
+        )
+
+    def timed_out(self) -> Failure:
+        """Return the failure of a task that took too long (TSK-5)."""
+        limit, last = self._task.timeout_ms, self._last_failure
+        details: dict[str, JsonValue] = {"timeout_ms": limit}
+        if last:
+            details["last_error"] = {"code": last.code, "message": last.message, "step": last.step}
+        message = f"the task {self._task.name!r} took longer than {limit:,} ms and was aborted"
+        return Failure("TASK_TIMEOUT", message, details=details)
+
+    async def _run_attempts(self) -> Failure | None:
+        """Run the steps, again from the first if one that says `retry` fails, as often as the task allows."""
+        task, environment = self._task, self._assignment.services.environment
+        validator = task.input_validator
+        if validator and not validator.is_valid(self._input):
+            return failure_from(TaskInputMisfit(task.name, validator.faults(self._input)), None)
+        while True:
+            failure, again = await self._run_steps()
+            if failure is None or not again or task.retry is None or self._attempt >= task.retry.max_attempts:
+                return failure
+            self._last_failure = failure
+            await environment.sleep(delay_ms(task.retry, self._attempt, environment.random()))
+            self._attempt += 1
+
+    async def _run_steps(self) -> tuple[Failure | None, bool]:
+        """Run the steps once over a fresh context; return the failure, and whether it asks for another attempt."""
+        self._context = {"input": self._input, "state": {}, "output": {}}
+        last: CompiledStep | None = None
+        for step in self._task.steps:
+            try:
+                outcome, matched = chosen_outcome(step, self._context)
+                if outcome == "skip":
+                    continue
+                if outcome == "succeed":
+                    break
+                last = step
+                if outcome == "fail":
+                    assert step.condition
+                    raise StepConditionFailed(step.ref, step.condition.expression.text, matched=matched)
+            except WonderError as error:
+                failure: Failure | None = failure_from(error, step.ref)
+                environment = self._assignment.services.environment
+                self._record(step, failure, environment.now_ms(), environment.monotonic_ms(), None)
+            else:
+                failure = await self._run_step(step)
+            if failure is None:
+                continue
+            if step.on_failure != "continue":
+                return failure, step.on_failure == "retry"
+            self._note(failure, step.ref)
+        return self._check_output(last)
+
+    async def _run_step(self, step: CompiledStep) -> Failure | None:
+        """Run one step and write what it gives to the context; return its failure."""
+        environment = self._assignment.services.environment
+        started_at_ms, started_ms = environment.now_ms(), environment.monotonic_ms()
+        acting = Acting(step.act, step.ref, self._assignment) if step.act else None
+        failure: Failure | None = None
+        try:
+            self._context = await self._after(step, acting)
+        except WonderError as error:
+            failure = failure_from(error, step.ref)
+        except asyncio.CancelledError:
+            self._record(step, None, started_at_ms, started_ms, acting, "cancelled")
+            raise
+        self._record(step, failure, started_at_ms, started_ms, acting)
+        return failure
+
+    async def _after(self, step: CompiledStep, acting: Acting | None) -> TaskContext:
+        """Return the context as it is after a step."""
+        context = self._context
+        if acting:
+            output = self._taken = await acting.run(step.input_mapping.apply(context))
+        else:
+            assert step.on_context
+            context = step.on_context.apply(context, self._metrics.append)
+            output = _NOTHING
+        if step.output_mapping:
+            # Its `$` is the action's output, which may be any value, and it is an object, as it was written as one.
+            mapped = step.output_mapping.apply(output)  # type: ignore[arg-type]  # a query starts at any value
+            assert isinstance(mapped, dict)
+            for target, value in mapped.items():
+                context, _ = write(context, step.targets[target], value)
+        return context
+
+    def _check_output(self, last: CompiledStep | None) -> tuple[Failure | None, bool]:
+        """Hold the output against its schema and the limits of values; the last step says whether to try again."""
+        output, validator = self._context["output"], self._task.output_validator
+        try:
+            if output is not self._taken:
+                check_value(output)
+            if validator and not validator.is_valid(output):
+                raise TaskOutputMisfit(self._task.name, validator.faults(output))
+        except WonderError as error:
+            return failure_from(error, None), last is not None and last.on_failure == "retry"
+        return None, False
+
+    def _note(self, failure: Failure, ref: str) -> None:
+        """Put a failure that the task goes on after where later steps can read it: `state._errors[ref]` (TSK-3)."""
+        state = self._context["state"]
+        if not isinstance(state, dict):
+            return  # A step has replaced the whole state by something that can't hold it; the record has it.
+        errors = state.get("_errors")
+        noted: JsonValue = {
+            "code": failure.code,
+            "message": failure.message,
+            "retryable": failure.retryable,
+            "details": failure.details,
+        }
+        known = errors if isinstance(errors, dict) else {}
+        self._context = {**self._context, "state": {**state, "_errors": {**known, ref: noted}}}
+
+    def _record(
+        self,
+        step: CompiledStep,
+        failure: Failure | None,
+        started_at_ms: int,
+        started_ms: float,
+        acting: Acting | None,
+        outcome: Literal["cancelled"] | None = None,
+    ) -> None:
+        usage = acting.usage if acting else NOTHING_USED
+        if usage is not NOTHING_USED:
+            self._usage += usage
+        self._steps.append(
+            StepRecord(
+                step.ref,
+                self._attempt,
+                outcome or ("failed" if failure else "completed"),
+                started_at_ms,
+                self._assignment.services.environment.monotonic_ms() - started_ms,
+                acting.attempts if acting else 1,
+                usage,
+                failure,
+            )
+        )
+
+
+_STATUS: dict[str, Literal["timed_out", "cancelled"]] = {"TASK_TIMEOUT": "timed_out", "TASK_CANCELLED": "cancelled"}

@@ -1,0 +1,185 @@
+"""`update_context`, `assert` and `emit_metric` on the context of a task (FIL-2, FIL-3), and the registry."""
+
+import importlib.metadata
+from typing import Any
+
+import pytest
+
+from support.tasks import Bench, action, bench, step, task
+from wonder.actions import registry
+from wonder.actions.errors import BadKind, KindTaken
+from wonder.actions.protocol import ActionKind
+from wonder.actions.registry import announced_kinds
+from wonder.actions.waiting import SleepKind
+from wonder.definitions.records.actions import WAITING_KINDS
+from wonder.definitions.records.implementations import IMPLEMENTATIONS
+from wonder.executor.results import TaskResult
+
+
+async def run(kind: str, implementation: Any, given: Any = None, **fields: Any) -> TaskResult:
+    """Run a task of one step that works on the task's context."""
+    mappings = {"input_mapping": None, "output_mapping": None}
+    async with bench() as it:
+        return await it.run(task(step("s", **mappings), **fields), given, action("s", kind, implementation))
+
+
+async def update(*updates: tuple[str, Any], given: Any = None, **fields: Any) -> TaskResult:
+    """Run one `update_context`."""
+    return await run(
+        "update_context", {"updates": [{"path": path, "expr": expr} for path, expr in updates]}, given, **fields
+    )
+
+
+@pytest.mark.parametrize(
+    ("expr", "value"),
+    [
+        ("input.n + 1", 4),
+        ("'text'", "text"),
+        ({"$literal": "input.n"}, "input.n"),
+        ({"$literal": {"$literal": 1}}, {"$literal": 1}),
+        ({"a": "input.n"}, {"a": "input.n"}),
+        ({"$literal": 1, "other": 2}, {"$literal": 1, "other": 2}),
+        (7, 7),
+        (None, None),
+        (False, False),
+        ([1, "input.n"], [1, "input.n"]),
+        ("input.rows", [{"a": 1}]),
+        ("input.absent", None),
+        ("input.n > 2", True),
+    ],
+)
+async def test_fil_3_a_text_is_an_expression_and_any_other_json_a_value(expr: Any, value: Any) -> None:
+    """FIL-3: `{"$literal": "text"}` is a text."""
+    result = await update(("output.x", expr), given={"n": 3, "rows": [{"a": 1}]})
+    assert result.output == {"x": value}
+
+
+async def test_fil_3_updates_apply_in_order_and_each_sees_those_before_it() -> None:
+    """FIL-3."""
+    result = await update(
+        ("state.n", "1"), ("state.n", "state.n + 1"), ("output.n", "state.n * 10"), ("output.list[0]", "n")
+    )
+    assert result.output == {"n": 20, "list": [2]}
+
+
+async def test_exp_6_zero_and_one_become_false_and_true_where_the_schema_says_boolean() -> None:
+    """EXP-6."""
+    schema = {"type": "object", "properties": {"b": {"type": "boolean"}, "n": {"type": "integer"}}}
+    result = await update(("output.b", "1"), ("output.n", "1"), output_schema=schema)
+    assert repr(result.output) == "{'b': True, 'n': 1}"
+
+
+@pytest.mark.parametrize(
+    ("updates", "code"),
+    [
+        ([("output.x", "json_extract('{', '$.a')")], "EXPRESSION_ERROR"),
+        ([("state.x", "1"), ("state.x.y", "2")], "TARGET_UNWRITABLE"),
+    ],
+)
+async def test_exp_7_an_update_that_cannot_be_made_fails_the_step(updates: Any, code: str) -> None:
+    """EXP-7, CTX-5a."""
+    result = await update(*updates)
+    assert result.error
+    assert (result.error.code, result.error.step) == (code, "s")
+
+
+async def test_fil_2_an_update_that_failed_leaves_nothing_behind() -> None:
+    """The updates of one step are made together or not at all."""
+    broken = {"updates": [{"path": "output.x", "expr": "1"}, {"path": "output.x.y", "expr": "2"}]}
+    only = step("s", input_mapping=None, output_mapping=None, on_failure="continue")
+    async with bench() as it:
+        result = await it.run(task(only), {}, action("s", "update_context", broken))
+    assert result.output == {}
+
+
+@pytest.mark.parametrize(
+    ("expr", "message", "expected"),
+    [
+        ("input.n = 3", None, None),
+        ("input.n = 4", None, "input.n = 4 does not hold"),
+        ("input.absent = 4", "there is no number", "there is no number"),
+        ("null", None, "null does not hold"),
+    ],
+)
+async def test_an_assertion_fails_unless_its_expression_holds(
+    expr: str, message: str | None, expected: str | None
+) -> None:
+    """ACT-10: `ASSERTION_FAILED`, with the values that it looked at; NULL does not hold."""
+    result = await run("assert", {"expr": expr, "message": message}, {"n": 3})
+    if expected is None:
+        assert result.status == "completed"
+    else:
+        assert result.error
+        assert (result.error.code, result.error.message) == ("ASSERTION_FAILED", expected)
+        values = {"input.n": 3} if "input.n" in expr else {}
+        assert result.error.details == {"expr": expr, "values": values}
+
+
+async def test_the_values_of_a_failed_assertion_are_shortened() -> None:
+    """An error is no place for a megabyte."""
+    result = await run("assert", {"expr": "input.text = 'x'"}, {"text": "y" * 100_000})
+    assert result.error
+    values: Any = result.error.details["values"]
+    assert len(values["input.text"]) == 200
+
+
+@pytest.mark.parametrize(("value", "number"), [(2.5, 2.5), ({"expr": "input.n * 2"}, 6.0), ({"expr": "true"}, 1.0)])
+async def test_a_metric_reaches_the_result_with_its_dimensions(value: Any, number: float) -> None:
+    """ACT-10: `emit_metric`; its dimensions are templates over the context."""
+    implementation = {"metric_name": "orders", "value": value, "dimensions": {"country": "{{input.country}}"}}
+    result = await run("emit_metric", implementation, {"n": 3, "country": "pt"})
+    assert [(metric.name, metric.value, metric.dimensions) for metric in result.metrics] == [
+        ("orders", number, {"country": "pt"})
+    ]
+
+
+@pytest.mark.parametrize("expr", ["'many'", "input.absent", "input.huge"])
+async def test_a_metric_that_is_no_number_fails_the_step(expr: str) -> None:
+    """NULL and what no float can hold, too."""
+    result = await run("emit_metric", {"metric_name": "m", "value": {"expr": expr}}, {"huge": 10**400})
+    assert result.error
+    assert result.error.code == "METRIC_NOT_NUMBER"
+    assert result.metrics == ()
+
+
+def test_lay_3_the_registry_knows_which_kinds_wait() -> None:
+    """LAY-3: and each kind has the configuration that definitions are checked against."""
+    kinds = {kind.kind: kind for kind in Bench().registry}
+    assert {name for name, kind in kinds.items() if kind.carried_out == "waiting"} == WAITING_KINDS
+    assert all(kind.configuration is IMPLEMENTATIONS[name] for name, kind in kinds.items())
+
+
+def test_act_8_two_kinds_of_one_name_are_refused() -> None:
+    """ACT-8."""
+    with pytest.raises(KindTaken, match="sleep"):
+        Bench(kinds=(SleepKind(),))
+
+
+class NoConfiguration(SleepKind):
+    """A kind that says nothing of its implementation."""
+
+    configuration = dict  # type: ignore[assignment]  # the point of the test
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("wonder.actions.waiting:SleepKind", None),
+        ("wonder.actions.waiting:Absent", "AttributeError"),
+        ("wonder.actions.absent", "ModuleNotFoundError"),
+        ("wonder.actions.protocol:ActionKind", "TypeError"),
+        ("collections:OrderedDict", "is no ActionKind"),
+        ("wonder.actions.waiting:WaitingKind", "has no kind"),
+        (f"{__name__}:NoConfiguration", "has no configuration"),
+    ],
+)
+def test_act_8_a_package_announces_kinds(monkeypatch: pytest.MonkeyPatch, value: str, reason: str | None) -> None:
+    """ACT-8: by entry points of the group `wonder.actions`."""
+    point = importlib.metadata.EntryPoint("theirs", value, registry.ENTRY_POINTS)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == "wonder.actions" else [])
+    if reason is None:
+        (kind,) = announced_kinds()
+        assert isinstance(kind, ActionKind)
+    else:
+        with pytest.raises(BadKind, match=reason):
+            announced_kinds()
