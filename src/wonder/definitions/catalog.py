@@ -1,0 +1,48 @@
+"""The catalog: what is stored already of the things that a bundle names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wonder.definitions.records.actions import ActionDef
+from wonder.definitions.records.graph import WorkflowDef
+from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
+from wonder.definitions.records.tasks import TaskDef
+from wonder.definitions.references import Reference, ResourceKind
+
+Stored = WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType | ModelProfile | VectorIndex | McpServer
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One stored record that a reference may mean; `owner` says for people whose it is."""
+
+    record: Stored
+    owner: str
+
+    @property
+    def id(self) -> str:
+        """The record's id."""
+        return self.record.id
+
+    @property
+    def is_of_project(self) -> bool:
+        """Whether it belongs to the project, not to a library."""
+        return self.record.project_id is not None
+
+    @property
+    def version(self) -> int | None:
+        """The record's version; None for what has no versions."""
+        return getattr(self.record, "version", None)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What each reference may mean: nothing, one record, or several of which none comes first (RES-4)."""
+
+    found: Mapping[tuple[ResourceKind, str], Sequence[Found]] = field(default_factory=dict)
+    actions: Mapping[tuple[str, int], ActionDef] = field(default_factory=dict)
+    """The actions of the tasks that were found, by id and version."""
+
+    def find(self, reference: Reference) -> Sequence[Found]:
+        """Give the stored records that a reference may mean."""
+        return self.found.get(reference.key, ())

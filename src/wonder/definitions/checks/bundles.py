@@ -1,0 +1,51 @@
+"""Checks a whole bundle, and gives all faults in the order of the document."""
+
+from wonder.definitions.catalog import Catalog
+from wonder.definitions.checks.actions import check_action
+from wonder.definitions.checks.findings import Findings
+from wonder.definitions.checks.lookup import Lookup
+from wonder.definitions.checks.resources import check_artifact_type, check_prompt
+from wonder.definitions.checks.schemas import check_schemas
+from wonder.definitions.checks.tasks import check_task
+from wonder.definitions.checks.triggers import check_triggers
+from wonder.definitions.checks.workflows import check_workflow
+from wonder.definitions.drafts import Definitions
+from wonder.definitions.faults import Fault, Path
+from wonder.definitions.file_form.reading import Reading
+
+
+def check_bundle(reading: Reading, catalog: Catalog) -> list[Fault]:
+    """Note all that is wrong with what was read, besides the faults of its shape."""
+    findings = Findings()
+    bundle = reading.bundle
+    check_schemas(bundle.definitions, (), findings)
+    for name, library in bundle.libraries.items():
+        check_schemas(library.definitions, ("libraries", name), findings)
+    lookup = Lookup(reading, bundle.definitions, catalog)
+    _check_definitions(bundle.definitions, lookup, reading, (), findings)
+    for name, library in bundle.libraries.items():
+        section: Path = ("libraries", name)
+        library_lookup = Lookup(reading, library.definitions, catalog, section)
+        _check_definitions(library.definitions, library_lookup, reading, section, findings)
+    for index in bundle.vector_indexes.values():
+        for reference in index.artifact_types:
+            lookup.check(reference, findings)
+    return [reading.original(fault) for fault in findings.faults]
+
+
+def _check_definitions(
+    definitions: Definitions, lookup: Lookup, reading: Reading, section: Path, findings: Findings
+) -> None:
+    for action in definitions.actions.values():
+        check_action(action, findings)
+        for reference in action.references:
+            lookup.check(reference, findings)
+    for task in definitions.tasks.values():
+        check_task(task, lookup, findings)
+    for workflow in definitions.workflows.values():
+        check_workflow(workflow, lookup, reading, findings)
+        check_triggers(workflow, definitions.workflows, lookup, findings)
+    for name, prompt in definitions.prompts.items():
+        check_prompt(prompt, (*section, "prompts", name), findings)
+    for name in definitions.artifact_types:
+        check_artifact_type((*section, "artifact_types", name), findings)

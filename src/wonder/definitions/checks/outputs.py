@@ -1,0 +1,101 @@
+"""Checks of what nodes write: targets that are not in the schema, values that can't fit them, writes that are lost."""
+
+from collections.abc import Mapping
+
+from wonder.definitions.checks.branches import MAYBE, Branches, Frame
+from wonder.definitions.checks.findings import Findings
+from wonder.definitions.checks.flow import Sight, check_fit, check_mapping
+from wonder.definitions.checks.lookup import ActionView, TaskView
+from wonder.definitions.checks.sights import Sights, writes, written_paths
+from wonder.definitions.checks.texts import read_target
+from wonder.definitions.drafts import NodeDraft, WorkflowDraft
+from wonder.definitions.faults import Path
+from wonder.definitions.records.implementations import UpdateContext
+from wonder.language.schemas import Schema, closest
+from wonder.language.values import show_path
+
+
+def check_output_mapping(node: NodeDraft, gives: Schema, sights: Sights, findings: Findings) -> None:
+    """Check what a node's output mapping reads of its task's output, and where it writes that."""
+    sight = sights.of_output(gives)
+    for key, template in (node.body.output_mapping or {}).items():
+        where = (*node.path, "output_mapping", key)
+        target = read_target(key, where, findings, in_workflow=True)
+        sound = check_mapping(template, sight, where, findings)
+        schema = check_target(target.path, sights, node.ref, where, findings) if target else None
+        if sound and schema is not None:
+            check_fit(template, sight, schema, f"'{key}'", where, findings)
+
+
+def check_update_targets(action: ActionView, sights: Sights, ref: str, path: Path, findings: Findings) -> None:
+    """Check where an `update_context` on the workflow's context writes."""
+    if not isinstance(action.implementation, UpdateContext):
+        return
+    for i, update in enumerate(action.implementation.updates):
+        where = (*path, "implementation", "updates", i)
+        # A path that can't be read was noted where the action stands.
+        target = read_target(update.path, where, Findings(), in_workflow=True)
+        schema = check_target(target.path, sights, ref, (*where, "path"), findings) if target else None
+        if schema is not None and not isinstance(update.expr, str):
+            value = (
+                update.expr
+                if isinstance(update.expr, dict) and "$literal" in update.expr
+                else {"$literal": update.expr}
+            )
+            check_fit(value, Sight({}), schema, f"'{update.path}'", (*where, "expr"), findings)
+
+
+def check_target(path: Path, sights: Sights, ref: str, where: Path, findings: Findings) -> Schema | None:
+    """Check that a target exists; give its schema, or None where nothing is known of it or it is a branch's own."""
+    if path[0] == "_branch":
+        if not sights.branches.in_branch(ref):
+            message = f"'{ref}' is not inside a fan-out, so it has no _branch to write to"
+            findings.error("unknown_target", where, message, "write to state")
+        return None
+    if path[0] == "state" and sights.branches.always_in_branch(ref):
+        return None  # goes to _branch.output, which has no schema
+    root = sights.workflow.body.context_schema if path[0] == "state" else sights.workflow.body.output_schema
+    shape = sights.memory.shape_at(root, path[1:])
+    if shape.kind == "absent":
+        name = "context_schema" if path[0] == "state" else "output_schema"
+        assert shape.at is not None
+        near = closest(str(path[shape.at + 1]), list(shape.available))
+        hint = f"did you mean '{near}'?" if near else f"add it to {name}"
+        findings.error("unknown_target", where, f"{name} has no place for '{show_path(path)}'", hint)
+    return shape.schema if shape.kind == "known" else None
+
+
+def check_branch_writes(
+    workflow: WorkflowDraft, branches: Branches, tasks: Mapping[str, TaskView | None], findings: Findings
+) -> None:
+    """Warn of writes in branches that are dropped, or of which only the last counts (CTL-7, CTL-7a)."""
+    for ref, node in workflow.nodes.items():
+        stacks = [stack for stack in branches.of_node.get(ref, ()) if stack]
+        if not stacks or ref in branches.unknown:
+            continue
+        # What a node writes goes to the innermost branch; one that is only perhaps there is no reason to complain.
+        innermost = {stack[-1] for stack in stacks} - {MAYBE}
+        joined = all(_is_joined_later(ref, frame, branches) for frame in innermost)
+        if written_paths(node.body.output_mapping, tasks[ref]) and not joined:
+            message = f"'{ref}' writes to state inside a fan-out that is never joined: what it writes is dropped"
+            hint = "join the branches with a synchronization and merge, or write to output"
+            findings.warning("write_dropped", node.path, message, hint)
+        targets = [text for text, path in writes(node.body.output_mapping, tasks[ref]) if path[:1] == ("output",)]
+        if targets and any(frame.item_var for stack in stacks for frame in stack):
+            message = f"every branch of a foreach writes '{targets[0]}': only the last write counts"
+            hint = "write to state, and merge at a join"
+            where = (*node.path, "output_mapping", targets[0]) if node.body.output_mapping else node.path
+            findings.warning("last_write_wins", where, message, hint)
+
+
+def _is_joined_later(ref: str, frame: Frame, branches: Branches) -> bool:
+    seen, todo = {ref}, [ref]
+    while todo:
+        for transition in branches.outgoing(todo.pop()):
+            join = transition.body.synchronization
+            if join and branches.names_frame(join.sibling_group, frame):
+                return True
+            if transition.to_ref not in seen:
+                seen.add(transition.to_ref)
+                todo.append(transition.to_ref)
+    return False

@@ -1,0 +1,95 @@
+"""Checks of one transition: its condition, its foreach and its merge."""
+
+from wonder.definitions.checks.findings import Findings
+from wonder.definitions.checks.flow import ALL_NAMES, Sight, check_expression_reads, check_read
+from wonder.definitions.checks.outputs import check_target
+from wonder.definitions.checks.sights import Sights
+from wonder.definitions.checks.texts import WORKFLOW_ROOTS, read_condition, read_dotted, read_target
+from wonder.definitions.drafts import TransitionDraft
+from wonder.definitions.faults import Path
+from wonder.definitions.records.graph import Foreach, Merge
+from wonder.language.expressions import RESERVED_WORDS, is_item_var
+from wonder.language.schemas import closest, describe, disjoint
+from wonder.language.values import show_path
+
+
+def check_transition(transition: TransitionDraft, sights: Sights, findings: Findings) -> bool | None:
+    """Note what is wrong with a transition by itself; say if its condition reads `_last_error`; None: unknown."""
+    sight, body, path = sights.at_node(transition.from_ref), transition.body, transition.path
+    reads_last_error: bool | None = False
+    if body.condition:
+        where = (*path, "condition")
+        # Also the roots that are not here, so that they are told to be missing and not taken for fields of state.
+        expression = read_condition(body.condition, WORKFLOW_ROOTS | sight.roots.keys(), where, findings)
+        if expression:
+            check_expression_reads(expression, sight, where, findings)
+        reads_last_error = expression.reads_last_error if expression else None
+    if body.foreach:
+        _check_foreach(body.foreach, sight, (*path, "foreach"), findings)
+    if body.synchronization and body.synchronization.merge:
+        where = (*path, "synchronization", "merge")
+        _check_merge(body.synchronization.merge, transition, sights, where, findings)
+    return reads_last_error
+
+
+def _check_foreach(foreach: Foreach, sight: Sight, path: Path, findings: Findings) -> None:
+    _check_item_var(foreach.item_var, (*path, "item_var"), findings)
+    where = (*path, "collection")
+    collection = read_dotted(foreach.collection, where, findings)
+    if collection is None or not check_read(collection, sight, where, findings):
+        return
+    shape = sight.shape(collection)
+    if shape and shape.kind == "known" and (mismatch := disjoint(shape.schema, {"type": "array"})):
+        findings.error(
+            "not_a_list",
+            where,
+            f"'{show_path(collection)}' is no list: its schema says {describe(shape.schema)}",
+            "name a list",
+            expected=mismatch.expected,
+            actual=mismatch.actual,
+        )
+
+
+def _check_item_var(name: str, where: Path, findings: Findings) -> None:
+    if is_item_var(name):
+        return
+    if name in WORKFLOW_ROOTS:
+        reason, hint = f"'{name}' has a meaning already", "choose another name, such as 'item'"
+    elif name.lower() in RESERVED_WORDS:
+        reason, hint = f"'{name}' is a word of the expression language", "choose another name, such as 'item'"
+    else:
+        reason, hint = f"'{name}' is no identifier", "use letters, digits and _ only, and begin with a letter"
+    findings.error("bad_item_var", where, f"an item can't be called so: {reason}", hint)
+
+
+def _check_merge(merge: Merge, transition: TransitionDraft, sights: Sights, path: Path, findings: Findings) -> None:
+    where = (*path, "source")
+    source = read_dotted(merge.source, where, findings)
+    if source is not None:
+        if source[0] != "_branch":
+            message = f"a merge takes its source out of each branch, and '{merge.source}' is not in one"
+            findings.error("bad_merge_source", where, message, "write _branch.output, or a field of it")
+        elif _is_unwritten(source, sights):
+            message = f"no node inside the fan-out writes '{merge.source}', so every branch gives null"
+            near = closest(str(source[2]), sorted(sights.branch_names))
+            hint = f"did you mean '_branch.output.{near}'?" if near else "write state.… in a node of the branch"
+            findings.warning("merge_source_unwritten", where, message, hint)
+    where = (*path, "target")
+    target = read_target(merge.target, where, findings, in_workflow=True)
+    if target:
+        schema = check_target(target.path, sights, transition.to_ref, where, findings)
+        made = {"append": "array", "keyed_by_branch": "object", "merge_object": "object"}.get(merge.strategy)
+        if schema is not None and made and (mismatch := disjoint({"type": made}, schema)):
+            findings.error(
+                "type_mismatch",
+                where,
+                f"what '{merge.strategy}' makes does not fit '{merge.target}': {mismatch.message}",
+                "choose another strategy or target",
+                expected=mismatch.expected,
+                actual=mismatch.actual,
+            )
+
+
+def _is_unwritten(source: Path, sights: Sights) -> bool:
+    is_field = source[:2] == ("_branch", "output") and len(source) > 2
+    return is_field and not sights.branch_names & {source[2], ALL_NAMES}

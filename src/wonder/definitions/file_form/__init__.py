@@ -1,0 +1,1 @@
+"""The file form (SPEC 12): what a person writes, read into drafts of records."""

@@ -1,0 +1,98 @@
+"""The JSON Schema of the file form, so that editors complete and check it (FIL-7)."""
+
+from typing import Any
+
+from pydantic import AliasChoices, ValidationError
+from pydantic.json_schema import models_json_schema
+
+from wonder.definitions.file_form.models import BundleFile, NodeFile, StepFile, TransitionFile, WorkflowFile
+from wonder.definitions.records.fields import Record
+from wonder.definitions.records.implementations import IMPLEMENTATIONS
+
+
+def file_form_schema() -> dict[str, Any]:
+    """Give the schema of a whole definition file."""
+    models: list[type[Record]] = [BundleFile, *IMPLEMENTATIONS.values()]
+    references, definitions = models_json_schema(
+        [(model, "validation") for model in models], by_alias=True, ref_template="#/$defs/{model}"
+    )
+    defs: dict[str, Any] = definitions["$defs"]
+    for model in (NodeFile, StepFile, TransitionFile, WorkflowFile):
+        _allow_every_spelling(model, defs[model.__name__])
+    implementations = {kind: references[model, "validation"] for kind, model in IMPLEMENTATIONS.items()}
+    _check_implementation_by_kind(defs["ActionFile"], implementations)
+    for name in ("requires", "produces"):  # of an action, where null is the same as not given
+        defs["ActionFile"]["properties"][name]["type"].append("null")
+    for name, rule in _RULES.items():
+        defs[name].setdefault("allOf", []).append(rule)
+    bundle = defs.pop("BundleFile")
+    bundle["properties"]["workflow"].setdefault("allOf", []).append(_if_object(_given("name")))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Wonder definition file",
+        **bundle,
+        "minProperties": 1,
+        "$defs": dict(sorted(defs.items())),
+    }
+
+
+def _allow_every_spelling(model: Any, schema: dict[str, Any]) -> None:
+    """Pydantic describes the first spelling of a field only; the records' own names are allowed as well (FIL-6)."""
+    for field in model.model_fields.values():
+        if not isinstance(field.validation_alias, AliasChoices):
+            continue
+        first, *others = [str(choice) for choice in field.validation_alias.choices]
+        for other in others:
+            schema["properties"][other] = schema["properties"][first]
+        if first in schema.get("required", []):
+            schema["required"].remove(first)
+            choice = {"oneOf": [{"required": [spelling]} for spelling in (first, *others)]}
+            schema.setdefault("allOf", []).append(choice)
+
+
+def _check_implementation_by_kind(schema: dict[str, Any], implementations: dict[str, Any]) -> None:
+    schema["allOf"] = [
+        {
+            "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+            "then": {
+                "properties": {"implementation": implementation},
+                **({} if _may_be_empty(IMPLEMENTATIONS[kind]) else {"required": ["implementation"]}),
+            },
+        }
+        for kind, implementation in implementations.items()
+    ]
+
+
+def _may_be_empty(model: type[Record]) -> bool:
+    try:
+        model.model_validate({})
+    except ValidationError:
+        return False
+    return True
+
+
+def _given(name: str) -> dict[str, Any]:
+    """Ask for a field that is not null, which is the same as absent."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+
+
+def _if_object(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"if": {"type": "object"}, "then": schema}
+
+
+def _not_both(one: str, other: str) -> dict[str, Any]:
+    return {"not": {"allOf": [_given(one), _given(other)]}}
+
+
+# What a record asks for beyond its single fields; pydantic knows these rules as code only.
+_RULES: dict[str, dict[str, Any]] = {
+    "NodeFile": {"oneOf": [_given(name) for name in ("task", "task_id", "action")]},
+    "TransitionFile": {"allOf": [_not_both("foreach", "spawn_count"), _not_both("foreach", "synchronization")]},
+    "LoopConfig": {"anyOf": [_given("max_iterations"), _given("timeout_ms")]},
+    "Sleep": {"oneOf": [_given("ms"), _given("until")]},
+    "ShellCommand": {
+        "if": {"properties": {"command": {"type": "string"}}},
+        "then": {"properties": {"shell": {"const": True}}, "required": ["shell"]},
+        "else": {"properties": {"shell": {"const": False}}},
+    },
+}

@@ -1,0 +1,90 @@
+"""Reads a document in the file form into a bundle of drafts, with all faults of its shape at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from wonder.definitions.drafts import Bundle
+from wonder.definitions.faults import Fault, Path
+from wonder.definitions.file_form.expansion import Expansion
+from wonder.definitions.file_form.models import BundleFile
+from wonder.definitions.file_form.pruning import Pruning
+from wonder.definitions.file_form.record_faults import record_faults
+from wonder.definitions.file_form.wording import show
+from wonder.language.values import JsonValue
+
+# Each round cuts out what the round before found; what is nested in parts that are wrong takes one round a level.
+_ROUNDS = 12
+# Faults of lacking something, which are none if it is only we who have cut it out.
+_LACKS = frozenset({"too_short", "task_or_action", "no_limit"})
+
+
+@dataclass
+class Reading:
+    """What could be read of a document, and what was wrong with its shape."""
+
+    bundle: Bundle
+    faults: list[Fault]
+    pruning: Pruning | None
+
+    def original(self, fault: Fault) -> Fault:
+        """Give a fault, found in what was left of the document, the path that it has in the document itself."""
+        return replace(fault, path=self.pruning.original(fault.path)) if self.pruning else fault
+
+    def is_whole(self, path: Path) -> bool:
+        """Say whether nothing was cut out at or below a path."""
+        return not self.pruning or not any(cut[: len(path)] == path for cut in self.pruning.cuts)
+
+    def was_cut(self, path: Path) -> bool:
+        """Say whether what stands at a path was cut out, by itself or with all around it."""
+        return self.pruning is not None and self.pruning.is_consequence(path)
+
+
+def read_bundle(document: JsonValue) -> Reading:
+    """Read a bundle, around whatever is wrong in it."""
+    if not isinstance(document, dict):
+        message = f"a definition file holds an object, found {show(document)}"
+        return _nothing(Fault("wrong_type", (), message, "start with 'workflow:'"))
+    if isinstance(document.get("steps"), list):
+        message = "this is a workflow in the phase form, which this version can't read yet"
+        hint = "write it as a graph: a 'workflow' with 'nodes' and 'transitions'"
+        return _nothing(Fault("phase_form", ("steps",), message, hint))
+    if not document:
+        return _nothing(Fault("empty", (), "the file defines nothing", "start with 'workflow:'"))
+    file, faults, pruning = _read_file(document)
+    expansion = Expansion()
+    bundle = expansion.bundle(file)
+    reading = Reading(bundle, faults, pruning)
+    for fault in map(reading.original, expansion.faults):
+        if not (pruning and pruning.is_consequence(fault.path)):
+            faults.append(fault)
+    return reading
+
+
+def _read_file(document: dict[str, JsonValue]) -> tuple[BundleFile, list[Fault], Pruning | None]:
+    try:
+        return BundleFile.model_validate(document), [], None
+    except ValidationError as error:
+        found = list(record_faults(error, BundleFile, document, ()))
+    faults, pruning = list(found), Pruning(document)
+    for _ in range(_ROUNDS):
+        pruning.cut(found)
+        try:
+            return BundleFile.model_validate(pruning.document), faults, pruning
+        except ValidationError as error:
+            found = list(record_faults(error, BundleFile, pruning.document, ()))
+        faults.extend(_new_faults(found, pruning))
+    pruning.cut([Fault("unreadable", (), "")])
+    return BundleFile(), faults, pruning
+
+
+def _new_faults(found: list[Fault], pruning: Pruning) -> Iterator[Fault]:
+    for fault in found:
+        path = pruning.original(fault.path)
+        if not pruning.is_consequence(path) and not (fault.code in _LACKS and pruning.emptied(path)):
+            yield replace(fault, path=path)
+
+
+def _nothing(fault: Fault) -> Reading:
+    return Reading(Bundle(), [fault], None)

@@ -1,0 +1,51 @@
+"""A stored definition as a person would write it: names instead of ids, nothing that is only a default."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from wonder.definitions.records.actions import ActionBody, ActionDef
+from wonder.definitions.records.fields import Record
+from wonder.definitions.records.graph import NodeBody, TransitionBody, WorkflowBody, WorkflowDef
+from wonder.definitions.records.tasks import StepBody, TaskBody, TaskDef
+from wonder.definitions.records.workflows import Trigger, TriggerBody
+
+Key = tuple[str, int]
+
+
+def written_workflow(
+    workflow: WorkflowDef,
+    tasks: Mapping[Key, TaskDef],
+    actions: Mapping[Key, ActionDef],
+    triggers: list[Trigger],
+) -> dict[str, Any]:
+    """Write a workflow in the file form, with the versions of all that it is made of."""
+    refs = {node.id: node.ref for node in workflow.nodes}
+    nodes: dict[str, Any] = {}
+    for node in workflow.nodes:
+        task = tasks[node.task_id, node.task_version]
+        nodes[node.ref] = {"task": f"{task.name}@{task.version}"} | _said(NodeBody, node)
+    transitions = [
+        {"from": refs[t.from_node_id], "to": refs[t.to_node_id]} | _said(TransitionBody, t)
+        for t in workflow.transitions
+    ]
+    body = {"name": workflow.name} | _said(WorkflowBody, workflow)
+    graph: dict[str, Any] = {"initial_node": refs[workflow.initial_node_id], "nodes": nodes, "transitions": transitions}
+    if triggers:
+        graph["triggers"] = [_said(TriggerBody, trigger) for trigger in triggers]
+    return {
+        "workflow": body | graph,
+        "tasks": {f"{task.name}@{task.version}": _written_task(task, actions) for task in tasks.values()},
+        "actions": {f"{action.name}@{action.version}": _said(ActionBody, action) for action in actions.values()},
+    }
+
+
+def _written_task(task: TaskDef, actions: Mapping[Key, ActionDef]) -> dict[str, Any]:
+    steps = []
+    for step in task.steps:
+        action = actions[step.action_id, step.action_version]
+        steps.append({"ref": step.ref, "action": f"{action.name}@{action.version}"} | _said(StepBody, step))
+    return _said(TaskBody, task) | {"steps": steps}
+
+
+def _said(model: type[Record], record: Record) -> dict[str, Any]:
+    return record.model_dump(by_alias=True, include=set(model.model_fields), exclude_defaults=True)
