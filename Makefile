@@ -10,8 +10,12 @@ READY := $(VENV)/.ready
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(READY) ## set up, then validate, store and show the sample workflow
-	@$(BIN)/python -m samples.tour
+run: $(READY) ## set up, then check, store and show the sample workflow
+	$(BIN)/wonder validate samples/orders/orders.yaml
+	$(BIN)/wonder deploy samples/orders/orders.yaml
+	$(BIN)/wonder workflows show fulfil-order
+	@echo
+	@echo "Next: break something in samples/orders/orders.yaml and run 'make run' again, or look at $(BIN)/wonder --help"
 
 test: $(READY) ## set up, then run all tests, on SQLite and on a real PostgreSQL
 	$(BIN)/python -m pytest

@@ -1,5 +1,81 @@
-"""The `wonder` command."""
+"""The `wonder` command: finds the command that is meant, and imports only what that one needs."""
+
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+from wonder.errors import WonderError
+
+# Start-up matters, so a command's module is imported when it is used, and help is printed from this table alone.
+COMMANDS = {
+    "validate": "check definition files and say everything that is wrong with them",
+    "deploy": "check definition files and store them, with versions",
+    "schema": "print the JSON Schema of definition files, for editors",
+    "workflows": "list and show what is stored, with versions and their differences",
+    "db": "migrate or check the database",
+}
+
+_EPILOG = """\
+exit status: 0 done, 1 failed, 2 not accepted (a mistake in a definition or in the command line)
+
+Data is in .wonder/ of the working directory unless --db or WONDER_DATABASE_URL says otherwise
+(sqlite:///path/to/file.db or postgresql://user@host/name).
+`wonder COMMAND --help` says more about a command."""
 
 
-def main() -> None:
-    """Run the command line."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print(_help())
+        return 0 if words else 2
+    if words[0] == "--version":
+        print(f"wonder {version('wonder-workflows')}")
+        return 0
+    if words[0] not in COMMANDS:
+        print(f"wonder: there is no command '{words[0]}'; `wonder --help` lists them", file=sys.stderr)
+        return 2
+    return _run(words[0], words[1:])
+
+
+def entry() -> None:
+    """Be the program `wonder`."""
+    sys.exit(main())
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  {name.ljust(width)}  {text}" for name, text in COMMANDS.items())
+    return f"usage: wonder COMMAND [...]\n\nA durable workflow engine.\n\ncommands:\n{rows}\n\n{_EPILOG}"
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    command = import_module(f"wonder.cli.{name}")
+    parser = ArgumentParser(
+        prog=f"wonder {name}",
+        description=command.__doc__.strip() if command.__doc__ else COMMANDS[name],
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    command.configure(parser)
+    try:
+        given = parser.parse_args(words)
+    except SystemExit as stop:  # argparse has printed what is wrong, or the help
+        return int(stop.code or 0)
+    try:
+        return int(command.run(given))
+    except WonderError as error:
+        return command.refuse(given, error) if hasattr(command, "refuse") else _refuse(error)
+    except BrokenPipeError:
+        # Who reads us has stopped reading (`wonder … | head`): that is no fault of the command.
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _refuse(error: WonderError) -> int:
+    print(f"wonder: {error}", file=sys.stderr)
+    return 2

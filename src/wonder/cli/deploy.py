@@ -1,0 +1,84 @@
+"""Check definition files and store them.
+
+Each file is stored as a whole or not at all. What has not changed since its newest version gets no new one, so
+deploying twice is harmless. Exit status 0 if all were stored, 2 if any was refused.
+"""
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from wonder.app import App, open_app
+from wonder.cli.files import DefinitionFile, read_definition_file
+from wonder.cli.output import color, count, print_faults, print_json
+from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.validate import summary
+from wonder.definitions.faults import DefinitionRefused
+from wonder.storage.deploying import Deployed
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Take the files."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a definition in YAML or JSON; - for standard input")
+    parser.add_argument("--json", action="store_true", help="print the result for a program")
+    add_database_option(parser)
+
+
+def run(given: Namespace) -> int:
+    """Store all files that can be, in the order given: a later one may name what an earlier one holds."""
+    files = [read_definition_file(name) for name in given.files]
+    results = asyncio.run(_deploy(files, database_setting(given.db).value))
+    if given.json:
+        print_json({"files": [_as_json(file, deployed) for file, deployed in results]})
+    else:
+        for file, deployed in results:
+            print_faults(file.faults, file.lines)
+            _print_result(file, deployed)
+    return 0 if all(deployed for _, deployed in results) else 2
+
+
+async def _deploy(files: list[DefinitionFile], url: str) -> list[tuple[DefinitionFile, Deployed | None]]:
+    async with open_app(url) as app:
+        return [(file, await _deploy_one(app, file)) for file in files]
+
+
+async def _deploy_one(app: App, file: DefinitionFile) -> Deployed | None:
+    if file.loaded is None:
+        return None
+    try:
+        deployed, file.faults = await app.deploy(file.loaded)
+    except DefinitionRefused as refusal:
+        file.faults = list(refusal.faults)
+        return None
+    return deployed
+
+
+def _print_result(file: DefinitionFile, deployed: Deployed | None) -> None:
+    if deployed is None:
+        print(f"{summary(file.name, file.faults)}; nothing of it was stored")
+        return
+    for stored in deployed.workflows:
+        news = "new" if stored.version == 1 else f"version {stored.version}, new"
+        state = color("good", news) if stored.is_new else f"version {stored.version}, unchanged"
+        print(f"{color('good', '✓')} {file.name}: workflow {color('bold', stored.name)} ({state})")
+    fresh = [stored for _, stored in deployed.others if stored.is_new]
+    kept = len(deployed.others) - len(fresh)
+    if deployed.others:
+        print(f"  its parts: {count(len(fresh), 'new version')}, {kept} unchanged")
+    if not deployed.workflows and not deployed.others:
+        print(f"{color('good', '✓')} {file.name}: stored")
+
+
+def _as_json(file: DefinitionFile, deployed: Deployed | None) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "file": file.name,
+        "stored": deployed is not None,
+        "errors": [fault.as_json() for fault in file.faults if fault.severity == "error"],
+        "warnings": [fault.as_json() for fault in file.faults if fault.severity == "warning"],
+    }
+    if deployed:
+        shown["definitions"] = [
+            {"kind": kind, "name": stored.name, "id": stored.id, "version": stored.version, "new": stored.is_new}
+            for kind, stored in [*deployed.others, *(("workflow", workflow) for workflow in deployed.workflows)]
+        ]
+    return shown

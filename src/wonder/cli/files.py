@@ -1,0 +1,39 @@
+"""Reads the definition files that a command is given."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from wonder.definitions.faults import DefinitionRefused, Fault
+from wonder.definitions.loading import Loaded, load_text
+from wonder.definitions.source import Place
+from wonder.language.values import MAX_BYTES
+
+
+@dataclass
+class DefinitionFile:
+    """One file: what could be read of it, or the faults that kept it from being read."""
+
+    name: str
+    lines: list[str]
+    loaded: Loaded | None
+    faults: list[Fault]
+
+
+def read_definition_file(name: str) -> DefinitionFile:
+    """Read a file, or standard input for `-`; whatever is wrong with it is told as faults."""
+    try:
+        if name == "-":
+            name, text = "<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                text = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = f"the file can't be read: {error.strerror or error}"
+        fault = Fault("unreadable_file", (), reason, "check the path", place=Place(name, 1, 1))
+        return DefinitionFile(name, [], None, [fault])
+    lines = text.decode("utf-8", errors="replace").splitlines()
+    try:
+        return DefinitionFile(name, lines, load_text(text, name), [])
+    except DefinitionRefused as refusal:
+        return DefinitionFile(name, lines, None, list(refusal.faults))

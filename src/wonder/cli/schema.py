@@ -1,0 +1,22 @@
+"""Print the JSON Schema of definition files.
+
+Editors use it to complete and check what you write. For Visual Studio Code with the YAML extension:
+  wonder schema > wonder.schema.json
+and on the first line of a definition file:
+  # yaml-language-server: $schema=wonder.schema.json
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from wonder.cli.output import print_json
+from wonder.definitions.file_form.json_schema import file_form_schema
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Take no arguments."""
+
+
+def run(given: Namespace) -> int:
+    """Print the schema."""
+    print_json(file_form_schema())
+    return 0

@@ -1,0 +1,154 @@
+"""List and show what is stored, with versions and the differences between two of them."""
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from wonder.app import App, open_app
+from wonder.cli.drawing import draw_graph
+from wonder.cli.output import color, print_json, print_table
+from wonder.cli.settings import add_database_option, database_setting
+from wonder.definitions.differences import Difference, differences
+from wonder.definitions.records.graph import WorkflowDef
+from wonder.definitions.records.workflows import Workflow
+from wonder.language.values import encode_json, show_path
+from wonder.storage.listing import DefinitionSummary, list_versions
+from wonder.storage.named_resources import list_resources
+from wonder.storage.written import load_written
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Take list, show or diff."""
+    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | diff")
+    listing = commands.add_parser("list", help="list the workflows of the project")
+    listing.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
+    listing.add_argument("--cursor", help="go on behind an earlier page")
+    show = commands.add_parser("show", help="show a workflow: its graph and its versions")
+    show.add_argument("name", help="NAME, or NAME@VERSION")
+    diff = commands.add_parser("diff", help="show what differs between two versions")
+    diff.add_argument("name")
+    diff.add_argument("before", type=int, nargs="?", help="a version (default: the one before the newest)")
+    diff.add_argument("after", type=int, nargs="?", help="a version (default: the newest)")
+    for command in (listing, show, diff):
+        command.add_argument("--json", action="store_true", help="print the result for a program")
+        add_database_option(command)
+
+
+def run(given: Namespace) -> int:
+    """Run one of the commands."""
+    return asyncio.run(_run(given))
+
+
+async def _run(given: Namespace) -> int:
+    async with open_app(database_setting(given.db).value, create=False) as app:
+        await {"list": _list, "show": _show, "diff": _diff}[given.command](app, given)
+    return 0
+
+
+async def _list(app: App, given: Namespace) -> None:
+    page = await list_resources(app.store, Workflow, app.home.project_id, limit=given.limit, cursor=given.cursor)
+    rows = [
+        (workflow, await list_versions(app.store, WorkflowDef, workflow.workflow_def_id)) for workflow in page.items
+    ]
+    if given.json:
+        shown = [_summary(workflow, versions) for workflow, versions in rows]
+        print_json({"workflows": shown, "cursor": page.cursor})
+    elif not rows:
+        print("no workflows yet; `wonder deploy FILE` stores one")
+    else:
+        print_table(
+            ["NAME", "VERSION", "VERSIONS", "ENABLED", "CHANGED"],
+            [
+                [
+                    workflow.name,
+                    str(workflow.pinned_version or versions[0].version)
+                    + (" (pinned)" if workflow.pinned_version else ""),
+                    str(len(versions)),
+                    "yes" if workflow.enabled else "no",
+                    versions[0].created_at[:19].replace("T", " "),
+                ]
+                for workflow, versions in rows
+            ],
+        )
+        if page.cursor:
+            print(f"more: wonder workflows list --cursor {page.cursor}")
+
+
+async def _show(app: App, given: Namespace) -> None:
+    name, _, version = given.name.partition("@")
+    written = await load_written(app.store, app.home.project_id, name, int(version) if version.isdecimal() else None)
+    versions = await list_versions(app.store, WorkflowDef, written.definition.id)
+    if given.json:
+        print_json(
+            {
+                "id": written.definition.id,
+                "version": written.definition.version,
+                "definition": written.form,
+                "versions": [_version(one) for one in versions],
+            }
+        )
+        return
+    print(f"{color('bold', written.definition.name)} version {written.definition.version}, {written.definition.id}")
+    if written.definition.description:
+        print(written.definition.description)
+    print()
+    print(draw_graph(written))
+    print()
+    print_table(
+        ["VERSION", "STORED", "CONTENT"],
+        [[str(one.version), one.created_at[:19].replace("T", " "), one.content_hash[:12]] for one in versions],
+    )
+
+
+async def _diff(app: App, given: Namespace) -> None:
+    newest = await load_written(app.store, app.home.project_id, given.name, given.after)
+    before = given.before if given.before is not None else max(newest.definition.version - 1, 1)
+    older = await load_written(app.store, app.home.project_id, given.name, before)
+    found = list(differences(older.form, newest.form))
+    if given.json:
+        print_json(
+            {
+                "before": older.definition.version,
+                "after": newest.definition.version,
+                "differences": [_difference(one) for one in found],
+            }
+        )
+        return
+    print(f"{color('bold', given.name)}: version {older.definition.version} to {newest.definition.version}")
+    for one in found:
+        print(show_path(one.path))
+        if not one.added:
+            print(color("error", f"  - {encode_json(one.before)}"))
+        if not one.removed:
+            print(color("good", f"  + {encode_json(one.after)}"))
+    if not found:
+        print("no differences")
+
+
+def _summary(workflow: Workflow, versions: list[DefinitionSummary]) -> dict[str, Any]:
+    return {
+        "id": workflow.id,
+        "name": workflow.name,
+        "workflow_def_id": workflow.workflow_def_id,
+        "pinned_version": workflow.pinned_version,
+        "enabled": workflow.enabled,
+        "versions": [_version(one) for one in versions],
+    }
+
+
+def _version(version: DefinitionSummary) -> dict[str, Any]:
+    return {
+        "version": version.version,
+        "created_at": version.created_at,
+        "content_hash": version.content_hash,
+        "archived_at": version.archived_at,
+    }
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    shown: dict[str, Any] = {"path": show_path(one.path)}
+    if not one.added:
+        shown["before"] = one.before
+    if not one.removed:
+        shown["after"] = one.after
+    return shown

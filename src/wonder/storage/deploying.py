@@ -1,0 +1,211 @@
+"""Stores a checked bundle: everything that it holds in one transaction, or nothing (RES-2, FIL-6)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wonder.context.names import whole_name
+from wonder.context.plan import plan_context, table_prefix
+from wonder.definitions.binding import Binder, Bound
+from wonder.definitions.catalog import Catalog
+from wonder.definitions.content import fields_of
+from wonder.definitions.drafts import Bundle, Definitions
+from wonder.definitions.records.graph import WorkflowDef
+from wonder.definitions.records.resources import (
+    McpServer,
+    ModelProfile,
+    ModelProfileBody,
+    VectorIndex,
+    VectorIndexBody,
+)
+from wonder.definitions.records.tenancy import Library
+from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.references import Reference, ResourceKind
+from wonder.storage.context_tables import register_context_tables
+from wonder.storage.definitions import Definition, Owner, StoredVersion, add_triggers, create_versions, lock_owners
+from wonder.storage.named_resources import ensure_resource, put_resource
+from wonder.storage.names import ids_of_names
+from wonder.storage.store import Clock, Dialect, NewId, Store, Transaction
+from wonder.storage.tenancy import Home, create_library, find_library
+
+_Key = tuple[str | None, ResourceKind, str]
+"""A library's name (None: the project's own), a kind and a name."""
+
+
+@dataclass
+class Deployed:
+    """What a bundle has become."""
+
+    main: StoredVersion | None = None
+    workflows: list[StoredVersion] = field(default_factory=list)
+    others: list[tuple[ResourceKind, StoredVersion]] = field(default_factory=list)
+
+
+async def deploy_bundle(
+    store: Store, bundle: Bundle, catalog: Catalog, home: Home, *, clock: Clock, new_id: NewId
+) -> Deployed:
+    """Store a bundle in a project, and its libraries in the project's workspace."""
+    async with store.transaction() as transaction:
+        deployment = _Deployment(transaction, store.dialect, catalog, home, clock(), new_id)
+        return await deployment.run(bundle)
+
+
+class _Deployment:
+    """One deployment under way in one transaction."""
+
+    def __init__(
+        self, transaction: Transaction, dialect: Dialect, catalog: Catalog, home: Home, now: str, new_id: NewId
+    ) -> None:
+        self._transaction, self._dialect, self._catalog = transaction, dialect, catalog
+        self._home, self._now, self._new_id = home, now, new_id
+        self._bound: dict[_Key, Bound] = {}
+        self._deployed = Deployed()
+
+    async def run(self, bundle: Bundle) -> Deployed:
+        project = Owner("project", self._home.project_id)
+        # The project first: all who deploy into it then wait here, in one line, and lock their libraries after it.
+        await lock_owners(self._transaction, [project])
+        for name, library in bundle.libraries.items():
+            owner = await self._library(name, library.description)
+            await self._definitions(library.definitions, owner, name)
+        await self._connections(bundle)
+        await self._definitions_with_indexes(bundle, project)
+        for stored in self._deployed.workflows:
+            if stored.name == bundle.main:
+                self._deployed.main = stored
+        return self._deployed
+
+    async def _library(self, name: str, description: str | None) -> Owner:
+        library = await find_library(self._transaction, self._home.workspace_id, name)
+        if library is None or library.workspace_id != self._home.workspace_id:
+            library = Library(
+                id=self._new_id(),
+                workspace_id=self._home.workspace_id,
+                name=name,
+                description=description,
+                created_at=self._now,
+                updated_at=self._now,
+            )
+            await create_library(self._transaction, library)
+        return Owner("library", library.id)
+
+    async def _connections(self, bundle: Bundle) -> None:
+        for name, model in bundle.models.items():
+            profile = ModelProfile.model_validate(self._named(name) | fields_of(ModelProfileBody, model))
+            self._bind(None, "model", name, (await put_resource(self._transaction, profile)).record.id)
+        for name, connection in bundle.mcp_servers.items():
+            server = McpServer.model_validate(self._named(name) | {"connection": connection})
+            self._bind(None, "mcp_server", name, (await put_resource(self._transaction, server)).record.id)
+
+    async def _definitions_with_indexes(self, bundle: Bundle, project: Owner) -> None:
+        # Between the artifact types, which indexes name, and the actions, which name indexes.
+        await self._artifact_types_and_prompts(bundle.definitions, project, None)
+        for name, draft in bundle.vector_indexes.items():
+            types = [self._resolver(None)(reference).id for reference in draft.artifact_types]
+            fields = fields_of(VectorIndexBody, draft.body) | {"artifact_type_ids": types}
+            index = VectorIndex.model_validate(self._named(name) | fields)
+            self._bind(None, "vector_index", name, (await put_resource(self._transaction, index)).record.id)
+        stored = await self._graph(bundle.definitions, project, None)
+        for version in stored:
+            await self._workflow(version, bundle.definitions.workflows[version.name].body.description)
+        self._deployed.workflows += stored
+
+    async def _definitions(self, definitions: Definitions, owner: Owner, library: str) -> None:
+        await self._artifact_types_and_prompts(definitions, owner, library)
+        self._deployed.others += [("workflow", stored) for stored in await self._graph(definitions, owner, library)]
+
+    async def _artifact_types_and_prompts(self, definitions: Definitions, owner: Owner, library: str | None) -> None:
+        binder = self._binder(owner, library)
+        types = [binder.artifact_type(name, body) for name, body in definitions.artifact_types.items()]
+        await self._store(types, "artifact_type", library)
+        await self._store([binder.prompt(name, body) for name, body in definitions.prompts.items()], "prompt", library)
+
+    async def _graph(self, definitions: Definitions, owner: Owner, library: str | None) -> list[StoredVersion]:
+        """Store actions, tasks and workflows, from the inside out, so that each can name what it is made of."""
+        binder = self._binder(owner, library)
+        # A workflow may call itself, or another of this bundle, before any version of it is there: its id comes first.
+        ids = await ids_of_names(self._transaction, WorkflowDef, owner, list(definitions.workflows))
+        for name in definitions.workflows:
+            self._bind(library, "workflow", name, ids.get(name) or self._new_id())
+        await self._store([binder.action(draft) for draft in definitions.actions.values()], "action", library)
+        await self._store([binder.task(draft) for draft in definitions.tasks.values()], "task", library)
+        records = [
+            binder.workflow(draft).model_copy(update={"id": self._bound[library, "workflow", draft.name].id})
+            for draft in definitions.workflows.values()
+        ]
+        stored = await create_versions(self._transaction, records)
+        for record, version in zip(records, stored, strict=True):
+            if version.is_new:
+                draft = definitions.workflows[version.name]
+                await add_triggers(self._transaction, binder.triggers(draft, version.id, version.version))
+                await self._context_tables(record, version)
+        return stored
+
+    async def _store(self, records: Sequence[Definition], kind: ResourceKind, library: str | None) -> None:
+        for stored in await create_versions(self._transaction, records):
+            self._bind(library, kind, stored.name, stored.id, stored.version)
+            self._deployed.others.append((kind, stored))
+
+    async def _context_tables(self, record: WorkflowDef, version: StoredVersion) -> None:
+        plan = plan_context(
+            table_prefix(version.id, version.version),
+            input_schema=record.input_schema,
+            context_schema=record.context_schema,
+            output_schema=record.output_schema,
+        )
+        view = await self._view_name(version)
+        for statement in plan.ddl(self._dialect) + plan.view(self._dialect, view):
+            await self._transaction.run(statement)
+        tables = [table.name for table in plan.tables]
+        await register_context_tables(self._transaction, version.id, version.version, tables, at=self._now)
+        await register_context_tables(self._transaction, version.id, version.version, [view], at=self._now, kind="view")
+
+    async def _view_name(self, version: StoredVersion) -> str:
+        """Name a workflow's view after it; one that another workflow has already gets a part of the id as well."""
+        name = whole_name(f"context_{version.name}")
+        owners = await self._transaction.fetch("owner_of_context_table", name)
+        if not owners or owners[0][0] == version.id:
+            return name
+        return whole_name(f"context_{version.id[-8:].lower()}_{version.name}")
+
+    async def _workflow(self, version: StoredVersion, description: str) -> None:
+        """Bind a definition to the project under its name; what a person has set there stays (FIL-6)."""
+        record = Workflow.model_validate(
+            self._named(version.name) | {"workflow_def_id": version.id, "description": description}
+        )
+        await ensure_resource(self._transaction, record)
+
+    def _binder(self, owner: Owner, library: str | None) -> Binder:
+        return Binder(*owner.keys, self._resolver(library), self._new_id, self._now)
+
+    def _resolver(self, library: str | None) -> "_Resolver":
+        return _Resolver(self._bound, self._catalog, library)
+
+    def _bind(self, library: str | None, kind: ResourceKind, name: str, id: str, version: int | None = None) -> None:
+        self._bound[library, kind, name] = Bound(id, version)
+
+    def _named(self, name: str) -> dict[str, str]:
+        now = self._now
+        return {
+            "id": self._new_id(),
+            "project_id": self._home.project_id,
+            "name": name,
+            "created_at": now,
+            "updated_at": now,
+        }
+
+
+class _Resolver:
+    """Says what a reference in one set of definitions means, which the checks have shown to be one thing."""
+
+    def __init__(self, bound: dict[_Key, Bound], catalog: Catalog, library: str | None) -> None:
+        self._bound, self._catalog, self._library = bound, catalog, library
+
+    def __call__(self, reference: Reference) -> Bound:
+        if reference.version is None:
+            own = self._bound.get((reference.library or self._library, reference.kind, reference.name))
+            if own:
+                return own
+        if reference.kind == "artifact_type" and reference.name == "blob":
+            return Bound("blob", None)
+        (found,) = self._catalog.find(reference)
+        return Bound(found.id, found.version)

@@ -1,0 +1,44 @@
+"""Loads a workflow with all that it is made of, as a person would write it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from wonder.definitions.records.actions import ActionDef
+from wonder.definitions.records.graph import WorkflowDef
+from wonder.definitions.records.tasks import TaskDef
+from wonder.definitions.written import written_workflow
+from wonder.storage.definitions import Owner, load_definition, load_triggers
+from wonder.storage.names import find_definition
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.store import Reader
+
+
+@dataclass(frozen=True)
+class Written:
+    """A workflow's record, the tasks and actions under it, and all of it in the file form."""
+
+    definition: WorkflowDef
+    tasks: dict[tuple[str, int], TaskDef]
+    actions: dict[tuple[str, int], ActionDef]
+    form: dict[str, Any]
+
+
+async def load_written(reader: Reader, project_id: str, name: str, version: int | None = None) -> Written:
+    """Load a version of a workflow by name, the newest if none is given; raises NotFound."""
+    found = await find_definition(reader, WorkflowDef, Owner("project", project_id), name, version)
+    if found is None:
+        raise NotFound("workflow", name if version is None else f"{name}@{version}")
+    definition = await load_definition(reader, WorkflowDef, found.id, found.version)
+    tasks: dict[tuple[str, int], TaskDef] = {}
+    actions: dict[tuple[str, int], ActionDef] = {}
+    for node in definition.nodes:
+        key = (node.task_id, node.task_version)
+        if key in tasks:
+            continue
+        tasks[key] = await load_definition(reader, TaskDef, *key)
+        for step in tasks[key].steps:
+            of = (step.action_id, step.action_version)
+            if of not in actions:
+                actions[of] = await load_definition(reader, ActionDef, *of)
+    triggers = await load_triggers(reader, found.id, found.version)
+    return Written(definition, tasks, actions, written_workflow(definition, tasks, actions, triggers))
