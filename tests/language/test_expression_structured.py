@@ -192,3 +192,12 @@ def test_exp_5_depth_and_size_are_limited() -> None:
         compile_structured(deep, NAMES)
     with pytest.raises(ExpressionTooLarge, match="characters as JSON"):
         compile_structured(comparison(field("state.a"), "in", literal(["x" * 1000] * 200)), NAMES)
+
+
+def test_ctx_6_a_field_may_be_written_as_a_jsonpath_as_well() -> None:
+    paths = ["state.list[1]", "$.state.list[1]", "$['state'].list[1]"]
+    compiled = [compile_structured(comparison(field(path), "==", literal(7)), NAMES) for path in paths]
+    assert [one.paths for one in compiled] == [(("state", "list", 1),)] * 3
+    assert all(one.matches({"state": {"list": [0, 7]}}) for one in compiled)
+    with pytest.raises(ExpressionSyntax, match=r"left\.path"):
+        compile_structured(comparison(field("$.state["), "is_null"), NAMES)

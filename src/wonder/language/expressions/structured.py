@@ -9,6 +9,7 @@ from wonder.language.expressions.limits import MAX_NESTING, MAX_STRUCTURED
 from wonder.language.expressions.names import Names, parse_path
 from wonder.language.expressions.sql_values import from_json
 from wonder.language.expressions.tree import Binary, Call, Chain, Constant, In, Node, NullTest, Reference, Truth, Unary
+from wonder.language.paths import PathSyntax, parse_dotted
 from wonder.language.values import JsonValue, encode_json
 
 _COMPARISONS: Final = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -86,8 +87,10 @@ class _Reader:
         if not isinstance(path, str):
             self._refuse(f"{place}.path", "expected a path like state.approved")
         try:
-            return Reference(self._names.resolve(parse_path(path), path, 0))
-        except ExpressionSyntax as error:
+            # CTX-6: a path may be written as a JSONPath as well.
+            segments = parse_dotted(path) if path.startswith("$") else parse_path(path)
+            return Reference(self._names.resolve(segments, path, 0))
+        except (ExpressionSyntax, PathSyntax) as error:
             self._refuse(f"{place}.path", error.reason)
 
     def _several(self, definition: dict[str, Any], place: str, depth: int) -> Node:
