@@ -1,0 +1,44 @@
+"""Changing the context: a draft becomes decisions if it fits, and a failure if it does not."""
+
+from wonder.engine.decisions import WriteBranchOutput, WriteContext
+from wonder.engine.failure import Failure, failure_of, misfit
+from wonder.engine.state import Scope, Token
+from wonder.engine.turn import Turn
+from wonder.engine.writing import Draft, Writes
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue
+
+
+def draft_for(turn: Turn, scope: Scope) -> Draft:
+    """Begin changes as seen from a scope."""
+    run = turn.run
+    return Draft(run.state, run.output, scope.output, in_branch=scope.group is not None)
+
+
+def write_output(turn: Turn, scope: Scope, writes: Writes, output: JsonValue, token: Token | None) -> Failure | None:
+    """Carry out an output mapping, all of it or nothing."""
+    draft = draft_for(turn, scope)
+    try:
+        draft.write_all(writes.values(output))
+    except WonderError as error:
+        return failure_of(error)
+    return apply_draft(turn, scope, draft, token)
+
+
+def apply_draft(turn: Turn, scope: Scope, draft: Draft, token: Token | None) -> Failure | None:
+    """Make the changes of a draft, or give the reason why they can't be (CTX-5b)."""
+    run, to_run, to_branch = turn.run, draft.to_run, draft.to_branch
+    if to_run:
+        state = draft.roots.get("state", run.state)
+        faults = run.workflow.state_check.faults(state, to_run) if scope.group is None else None
+        if faults:
+            return misfit("CONTEXT_SCHEMA", "what was written to state", faults)
+        turn.emit(WriteContext(to_run, state, draft.roots["output"]))
+        turn.record("context_updated", {"changes": to_run}, token)
+    if to_branch:
+        assert scope.group is not None
+        group_id, index = scope.group.id, scope.index
+        turn.emit(WriteBranchOutput(group_id, index, to_branch, draft.roots["branch"]))
+        metadata = {"group": group_id, "branch": index, "changes": to_branch}
+        turn.record("context_updated", metadata, token)
+    return None

@@ -1,0 +1,316 @@
+"""Decide: a fact comes in, and out comes all that should happen because of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from wonder.engine.control import (
+    answer_gate,
+    cancel_run,
+    draw_conclusions,
+    pause_run,
+    queue_run,
+    reach_timeout,
+    resume_by_request,
+    start_run,
+)
+from wonder.engine.decisions import (
+    CancelTimer,
+    ContinueLater,
+    Decision,
+    DispatchTask,
+    MoveToken,
+    RecordEvent,
+    ReleaseToken,
+    SetTimer,
+)
+from wonder.engine.ending import WORKFLOW_TIMER
+from wonder.engine.facts import (
+    CancelRequested,
+    ChildEnded,
+    EventArrived,
+    Fact,
+    GateAnswered,
+    InputGiven,
+    PauseRequested,
+    ResumeRequested,
+    RunQueued,
+    RunStarted,
+    TaskCompleted,
+    TaskFailed,
+    TaskStarted,
+    TimerFired,
+    TurnContinued,
+    WorkerLost,
+)
+from wonder.engine.failure import Failure
+from wonder.engine.fan_out import next_held
+from wonder.engine.joins import look_at_joins, settle_branch, time_out_join
+from wonder.engine.nodes import complete_node, dispatch, fail_node, run_pure
+from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, RunState, Token
+from wonder.engine.turn import Turn
+from wonder.engine.waits import answer, begin_wait, end_call, fire_wait_timer, wake_by_event
+from wonder.language.values import JsonValue
+
+_WORKING = (DISPATCHED, EXECUTING)
+
+
+def decide(
+    run: RunState,
+    fact: Fact,
+    *,
+    now_ms: int,
+    new_id: Callable[[], str],
+    over_time: Callable[[], bool] | None = None,
+) -> list[Decision]:
+    """Take a fact, and give the decisions that follow from it, in order; they are applied to `run` already.
+
+    `over_time` says whether this turn has taken long enough; it is asked between pure nodes (CTL-20).
+    """
+    turn = Turn(run, now_ms, new_id, over_time)
+    if run.ended:
+        _take_late(turn, fact)
+        return turn.decisions
+    _TAKERS[type(fact)](turn, fact)
+    go_on(turn)
+    return turn.decisions
+
+
+def go_on(turn: Turn) -> None:
+    """Let everything move that can move now."""
+    run = turn.run
+    while not run.ended:
+        if turn.scopes:
+            settle_branch(turn, turn.scopes.popleft())
+        elif turn.groups:
+            look_at_joins(turn, turn.groups.popleft())
+        elif run.paused is not None:
+            break
+        elif run.ready or run.hungry:
+            if not _begin_next(turn):
+                turn.emit(ContinueLater())
+                break
+        else:
+            break
+    draw_conclusions(turn)
+
+
+def redispatch(run: RunState) -> list[DispatchTask]:
+    """Give the dispatches of all tasks that workers had when the process ended: they run again (INV-4)."""
+    return [
+        DispatchTask(
+            token.id,
+            token.node.id,
+            token.node.task_id,
+            token.node.task_version,
+            token.node.queue,
+            token.input,
+            token.losses,
+        )
+        for token in run.tokens.values()
+        if token.status in _WORKING
+    ]
+
+
+def _begin_next(turn: Turn) -> bool:
+    """Begin one token that is ready; False when this turn has done enough."""
+    run = turn.run
+    if run.ready:
+        token = run.ready.popleft()
+        if token.status != PENDING or token.held:
+            return True
+        if token.node.kind == "pure" and _has_done_enough(turn):
+            run.ready.appendleft(token)
+            return False
+        _begin(turn, token)
+        return True
+    segment = run.hungriest()
+    held = next_held(segment)
+    if held is None:
+        run.sate(segment)
+        return True
+    if held.node.kind == "pure" and _has_done_enough(turn):
+        return False
+    turn.emit(ReleaseToken(held.id))
+    _begin(turn, held)
+    return True
+
+
+def _has_done_enough(turn: Turn) -> bool:
+    if turn.pure_left <= 0 or (turn.over_time is not None and turn.over_time()):
+        return True
+    turn.pure_left -= 1
+    return False
+
+
+def _begin(turn: Turn, token: Token) -> None:
+    turn.step = turn.run.sequence + 1
+    kind = token.node.kind
+    if kind == "task":
+        dispatch(turn, token)
+    elif kind == "pure":
+        run_pure(turn, token)
+    else:
+        begin_wait(turn, token)
+
+
+def _run_queued(turn: Turn, fact: RunQueued) -> None:
+    queue_run(turn)
+
+
+def _run_started(turn: Turn, fact: RunStarted) -> None:
+    assert turn.run.status == "queued", "a run starts once"
+    start_run(turn, fact.input)
+
+
+def _task_started(turn: Turn, fact: TaskStarted) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is not None and token.status == DISPATCHED:
+        turn.emit(MoveToken(token.id, EXECUTING))
+        turn.record("node_started", {}, token, fact.started_ms)
+
+
+def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or token.status not in _WORKING:
+        _take_late(turn, fact)
+        return
+    if token.status == DISPATCHED:
+        turn.record("node_started", {}, token, fact.started_ms)
+    told: dict[str, Any] = {"attempts": fact.attempts}
+    if fact.steps is not None:
+        told["steps"] = fact.steps
+    complete_node(turn, token, fact.output, told, fact.tokens, fact.cost_usd)
+
+
+def _task_failed(turn: Turn, fact: TaskFailed) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or token.status not in _WORKING:
+        _take_late(turn, fact)
+        return
+    if token.status == DISPATCHED:
+        turn.record("node_started", {}, token, fact.started_ms)
+    told: dict[str, Any] = {} if fact.steps is None else {"steps": fact.steps}
+    fail_node(turn, token, fact.failure, told, fact.tokens, fact.cost_usd)
+
+
+def _worker_lost(turn: Turn, fact: WorkerLost) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or token.status not in _WORKING:
+        _take_late(turn, fact)
+        return
+    losses, node = token.losses + 1, token.node
+    if losses > turn.run.limits.dispatches_max:
+        message = f"the worker of {node.ref!r} was lost {losses} times; see why it ends, or give it more memory"
+        fail_node(turn, token, Failure("WORKER_LOST", message, losses, retryable=True))
+        return
+    turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, token.input, losses))
+    turn.record("token_dispatched", {"losses": losses}, token)
+
+
+def _timer_fired(turn: Turn, fact: TimerFired) -> None:
+    run = turn.run
+    due_ms = run.timers.get(fact.key)
+    if due_ms is None:
+        return
+    if turn.now_ms < due_ms:
+        turn.emit(SetTimer(fact.key, due_ms))  # INV-6: never early
+        return
+    turn.emit(CancelTimer(fact.key))
+    kind, _, rest = fact.key.partition(":")
+    token = run.tokens.get(rest)
+    turn.record("timer_fired", {"key": fact.key}, token)
+    if fact.key == WORKFLOW_TIMER:
+        reach_timeout(turn)
+    elif kind == "join":
+        group_id, _, node_id = rest.partition(":")
+        group = run.groups.get(group_id)
+        if group is not None and group.open and not group.join(run.workflow.joins[node_id]).fired:
+            time_out_join(turn, group, run.workflow.joins[node_id])
+    elif token is not None and token.status == SUSPENDED:
+        fire_wait_timer(turn, token, kind)
+
+
+def _input_given(turn: Turn, fact: InputGiven) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or token.wait is None or token.wait.get("item_id") != fact.item_id:
+        _take_late(turn, fact)
+    else:
+        answer(turn, token, fact.answer, fact.by)
+
+
+def _gate_answered(turn: Turn, fact: GateAnswered) -> None:
+    if turn.run.gate_item_id == fact.item_id:
+        answer_gate(turn, fact)
+    else:
+        _take_late(turn, fact)
+
+
+def _child_ended(turn: Turn, fact: ChildEnded) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or token.wait is None or token.wait.get("child_run_id") != fact.child_run_id:
+        _take_late(turn, fact)
+    else:
+        end_call(turn, token, fact.status, fact.output, fact.failure)
+
+
+def _event_arrived(turn: Turn, fact: EventArrived) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or token.wait is None or token.wait.get("kind") != "wait_for_event":
+        _take_late(turn, fact)
+    else:
+        wake_by_event(turn, token, fact.payload)
+
+
+def _cancel_requested(turn: Turn, fact: CancelRequested) -> None:
+    cancel_run(turn, fact.reason)
+
+
+def _pause_requested(turn: Turn, fact: PauseRequested) -> None:
+    if turn.run.paused is None and turn.run.status != "queued":
+        pause_run(turn, fact.reason)
+
+
+def _resume_requested(turn: Turn, fact: ResumeRequested) -> None:
+    if turn.run.paused is not None:
+        resume_by_request(turn)
+
+
+def _turn_continued(turn: Turn, fact: TurnContinued) -> None:
+    """Nothing happened but that time is given."""
+
+
+def _take_late(turn: Turn, fact: Fact) -> None:
+    """Record a result that changes nothing any more, with its cost (CTL-16)."""
+    if isinstance(fact, TaskStarted | TimerFired | CancelRequested | PauseRequested | ResumeRequested | TurnContinued):
+        return
+    token_id: str | None = getattr(fact, "token_id", None)
+    metadata: dict[str, JsonValue] = {"fact": type(fact).__name__}
+    if isinstance(fact, InputGiven | GateAnswered):
+        metadata["item_id"] = fact.item_id
+    tokens: int | None = getattr(fact, "tokens", None)
+    cost_usd: float | None = getattr(fact, "cost_usd", None)
+    sequence = turn.run.sequence + 1
+    turn.emit(
+        RecordEvent(
+            sequence, turn.step, "late_result_ignored", turn.now_ms, None, token_id, None, metadata, tokens, cost_usd
+        )
+    )
+
+
+_TAKERS: dict[type, Callable[[Turn, Any], None]] = {
+    RunQueued: _run_queued,
+    RunStarted: _run_started,
+    TaskStarted: _task_started,
+    TaskCompleted: _task_completed,
+    TaskFailed: _task_failed,
+    WorkerLost: _worker_lost,
+    TimerFired: _timer_fired,
+    InputGiven: _input_given,
+    GateAnswered: _gate_answered,
+    ChildEnded: _child_ended,
+    EventArrived: _event_arrived,
+    CancelRequested: _cancel_requested,
+    PauseRequested: _pause_requested,
+    ResumeRequested: _resume_requested,
+    TurnContinued: _turn_continued,
+}

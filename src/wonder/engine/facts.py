@@ -1,0 +1,134 @@
+"""Facts: what happened, as the engine is told; each is taken in the order in which the coordinator brings it."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from wonder.engine.failure import Failure
+from wonder.language.values import JsonValue
+
+
+class RunQueued(Struct, frozen=True, gc=False):
+    """The run was accepted, and may not start yet (RES-6)."""
+
+
+class RunStarted(Struct, frozen=True, gc=False):
+    """The run may go: its input was checked and has its defaults (`check_input`)."""
+
+    input: JsonValue
+
+
+class TaskStarted(Struct, frozen=True, gc=False):
+    """A worker has begun with a task, at this true time."""
+
+    token_id: str
+    started_ms: int
+
+
+class TaskCompleted(Struct, frozen=True, gc=False):
+    """A worker brought a task to its end; `steps` is told on for people (TSK-6)."""
+
+    token_id: str
+    output: JsonValue
+    started_ms: int | None = None
+    attempts: int = 1
+    steps: JsonValue = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class TaskFailed(Struct, frozen=True, gc=False):
+    """A task has failed for good; the code `TASK_TIMEOUT` ends its token `timed_out`."""
+
+    token_id: str
+    failure: Failure
+    started_ms: int | None = None
+    steps: JsonValue = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class WorkerLost(Struct, frozen=True, gc=False):
+    """The worker of a task is gone, without a result (TSK-5)."""
+
+    token_id: str
+
+
+class TimerFired(Struct, frozen=True, gc=False):
+    """A timer that was set has come due."""
+
+    key: str
+
+
+class InputGiven(Struct, frozen=True, gc=False):
+    """A person answered; whoever took the answer has checked it with `check_answer`."""
+
+    token_id: str
+    item_id: str
+    answer: JsonValue
+    by: str | None = None
+
+
+class GateAnswered(Struct, frozen=True, gc=False):
+    """A person decided on a run that stopped at its time-out (RET-3); `extend` says by how long."""
+
+    item_id: str
+    decision: Literal["extend", "abort", "fail"]
+    extend_ms: int | None = None
+    by: str | None = None
+
+
+class ChildEnded(Struct, frozen=True, gc=False):
+    """A sub-workflow ended, or could not be started, which counts as failed."""
+
+    token_id: str
+    child_run_id: str
+    status: Literal["completed", "failed", "cancelled"]
+    output: JsonValue = None
+    failure: Failure | None = None
+
+
+class EventArrived(Struct, frozen=True, gc=False):
+    """The event that a token waits for has come."""
+
+    token_id: str
+    payload: JsonValue
+
+
+class CancelRequested(Struct, frozen=True, gc=False):
+    """Somebody wants the run to end."""
+
+    reason: str | None = None
+
+
+class PauseRequested(Struct, frozen=True, gc=False):
+    """Somebody wants nothing more to be dispatched."""
+
+    reason: str = "requested"
+
+
+class ResumeRequested(Struct, frozen=True, gc=False):
+    """Somebody wants a paused run to go on."""
+
+
+class TurnContinued(Struct, frozen=True, gc=False):
+    """The run, which went to the back of the line, has its turn again (CTL-20)."""
+
+
+Fact: TypeAlias = (
+    RunQueued
+    | RunStarted
+    | TaskStarted
+    | TaskCompleted
+    | TaskFailed
+    | WorkerLost
+    | TimerFired
+    | InputGiven
+    | GateAnswered
+    | ChildEnded
+    | EventArrived
+    | CancelRequested
+    | PauseRequested
+    | ResumeRequested
+    | TurnContinued
+)

@@ -1,0 +1,237 @@
+"""Fan-in: branches come to rest, their join goes on or fails, and something becomes of the rest (CTL-8 to CTL-13)."""
+
+from collections.abc import Sequence
+
+from wonder.engine.compiled import ALL, Join
+from wonder.engine.contexts import apply_draft, draft_for
+from wonder.engine.decisions import AbandonBranch, EnterJoin, FireJoin, SettleBranch, SettleGroup
+from wonder.engine.ending import fail_scope, free_slot, join_timer, stop_scope
+from wonder.engine.failure import Failure, failure_of
+from wonder.engine.merging import merged
+from wonder.engine.state import (
+    ARRIVED,
+    CANCELLED,
+    COMPLETED,
+    FAILED,
+    TIMED_OUT,
+    UNDER_WAY,
+    Group,
+    Scope,
+    Segment,
+    Token,
+)
+from wonder.engine.turn import Turn
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue
+
+_ERRORS_SHOWN = 100
+
+
+def joining_branch(scope: Scope, join: Join) -> tuple[Scope | None, bool]:
+    """Find the innermost branch around a scope that a join counts, and say whether it comes too late to count."""
+    late = False
+    while scope.group is not None:
+        late = late or scope.abandoned
+        assert scope.segment is not None
+        if join.of_node_id == scope.group.node.id or join.of_transition_id == scope.segment.transition.id:
+            return scope, late or scope.status != UNDER_WAY
+        scope = scope.group.scope
+    return None, False
+
+
+def enter_join(turn: Turn, token: Token, join: Join, branch: Scope, *, late: bool) -> None:
+    """Let a token wait at a join; one that comes too late ends there (CTL-10)."""
+    scope = token.scope
+    if late:
+        turn.end_token(token, COMPLETED, {"late_at": join.node.ref})
+        turn.scopes.append(scope)
+        return
+    group = branch.group
+    assert group is not None
+    turn.emit(EnterJoin(token.id, join.node.id, group.id, branch.index))
+    arrives = branch is scope and not scope.active and branch.entered is join
+    metadata = {"join": join.node.id, "group": group.id, "branch": branch.index, "arrived": arrives}
+    turn.record("fan_in_waiting", metadata, token)
+    if arrives:
+        _settle(turn, branch, told=True)
+    else:
+        turn.scopes.append(scope)
+
+
+def settle_branch(turn: Turn, scope: Scope) -> None:
+    """Note that a branch has arrived or is gone, if none of its tokens is under way any more (CTL-9, CTL-12)."""
+    if scope.group is not None and not scope.active and scope.status == UNDER_WAY:
+        _settle(turn, scope, told=False)
+
+
+def _settle(turn: Turn, branch: Scope, *, told: bool) -> None:
+    group, join = branch.group, branch.entered
+    assert group is not None
+    turn.emit(SettleBranch(group.id, branch.index, arrived=join is not None))
+    if join is not None:
+        if not told:
+            metadata = {"join": join.node.id, "group": group.id, "branch": branch.index, "arrived": True}
+            turn.record("fan_in_waiting", metadata)
+        state = group.join(join)
+        if state.arrived == 1 and join.timeout_ms is not None:
+            turn.set_timer(join_timer(group.id, join.node.id), turn.now_ms + join.timeout_ms)
+    free_slot(turn, branch)
+    turn.groups.append(group)
+
+
+def look_at_joins(turn: Turn, group: Group) -> None:
+    """Let each join of a group go on that is met, and fail what can't be met any more."""
+    if not group.open:
+        return
+    under_way = group.under_way
+    of_transition = turn.run.workflow.joins_of_transition
+    if of_transition:
+        for segment in group.segments:
+            own = of_transition.get(segment.transition.id)
+            if own and group.open:
+                _look_at(turn, group, segment, own)
+    if group.open and group.node.joins:
+        _look_at(turn, group, group, group.node.joins)
+    if group.open and group.under_way != under_way:
+        turn.groups.append(group)  # a join that went on early took branches from the others
+    elif group.open and not group.under_way:
+        turn.emit(SettleGroup(group.id))
+        turn.scopes.append(group.scope)
+        turn.closable[group.id] = group
+
+
+def _look_at(turn: Turn, group: Group, pool: Group | Segment, joins: tuple[Join, ...]) -> None:
+    """Look at the joins that count the same branches: those of the group, or those of one of its transitions."""
+    for join in joins:
+        state = group.join(join)
+        if state.fired:
+            continue
+        if join.needed == ALL:
+            if state.arrived and not pool.under_way:
+                fire(turn, group, join)
+        elif state.arrived >= join.needed:
+            fire(turn, group, join)
+        elif state.arrived + pool.under_way < join.needed and (state.arrived or len(group.all_joins) == 1):
+            _fail_unsatisfiable(turn, group, join, pool.under_way)
+        if not group.open:
+            return
+    if pool.under_way or pool.arrivals or any(state.fired for state in group.joins.values()):
+        return
+    if joins[0].needed == ALL:
+        fire(turn, group, joins[0])
+    else:
+        _fail_unsatisfiable(turn, group, joins[0], 0)
+
+
+def fire(turn: Turn, group: Group, join: Join, rest_status: str = CANCELLED) -> None:
+    """Let the arrived branches go on as one token; `rest_status` is what those get that are still under way."""
+    members = _members(group, join)
+    arrived = [branch for branch in members if branch.status == ARRIVED and branch.entered is join]
+    rest = [branch for branch in members if branch.status == UNDER_WAY and not branch.abandoned]
+    turn.cancel_timer(join_timer(group.id, join.node.id))
+    turn.emit(FireJoin(group.id, join.node.id))
+    failure = _merge(turn, group, join, arrived)
+    if failure is not None:
+        _fail(turn, group, join, failure)
+        return
+    abandon = rest_status == CANCELLED and join.on_early_complete == "abandon"
+    metadata: dict[str, JsonValue] = {
+        "group": group.id,
+        "join": join.node.id,
+        "arrived": len(arrived),
+        "total": len(members),
+    }
+    if abandon and rest:
+        metadata["abandoned"] = [branch.index for branch in rest]
+    turn.record("fan_in_completed", metadata)
+    path_id = group.path_id if group.path_id.endswith(".fanin") else f"{group.path_id}.fanin"
+    turn.create_token(join.node, group.scope, path_id, group.id)
+    for branch in arrived:
+        _end_waiting(turn, branch)
+    for branch in rest:
+        if abandon:
+            turn.emit(AbandonBranch(group.id, branch.index))
+            _end_waiting(turn, branch)  # one of its tokens may have been there before the others
+        else:
+            stop_scope(turn, branch, rest_status)
+            turn.emit(SettleBranch(group.id, branch.index, arrived=False))
+    turn.groups.append(group)
+
+
+def time_out_join(turn: Turn, group: Group, join: Join) -> None:
+    """Draw the consequence of a fan-in that took too long since its first arrival (CTL-13)."""
+    if join.on_timeout == "proceed_with_available":
+        fire(turn, group, join, rest_status=TIMED_OUT)
+        return
+    state = group.join(join)
+    missing = sum(branch.status == UNDER_WAY for branch in _members(group, join))
+    message = (
+        f"the join into {join.node.ref!r} waited {join.timeout_ms:,} ms since the first of its branches: "
+        f"{state.arrived} arrived, {missing} did not; raise timeout_ms, or set on_timeout: proceed_with_available"
+    )
+    failure = Failure("FAN_IN_TIMEOUT", message, node=join.node.ref)
+    turn.emit(FireJoin(group.id, join.node.id))
+    for branch in _members(group, join):
+        if branch.live and not branch.abandoned:
+            stop_scope(turn, branch, TIMED_OUT, waiting_status=FAILED)
+    _fail(turn, group, join, failure)
+
+
+def _members(group: Group, join: Join) -> Sequence[Scope]:
+    if join.of_node_id is not None:
+        return group.branches
+    segment = next(s for s in group.segments if s.transition.id == join.of_transition_id)
+    return group.branches[segment.first : segment.first + segment.count]
+
+
+def _merge(turn: Turn, group: Group, join: Join, arrived: list[Scope]) -> Failure | None:
+    """Write the merged outputs in the scope of the token that fanned out (CTL-7a)."""
+    if join.merge is None:
+        return None
+    value = merged(turn.run, join.merge, arrived, group.join(join).last_index)
+    if isinstance(value, Failure):
+        return value
+    if value is None:
+        return None
+    draft = draft_for(turn, group.scope)
+    try:
+        draft.write_all(join.merge.writes.values(value[0]))
+    except WonderError as error:
+        return failure_of(error)
+    return apply_draft(turn, group.scope, draft, None)
+
+
+def _end_waiting(turn: Turn, branch: Scope) -> None:
+    """End the tokens that waited at a join for a branch, wherever in it they are; those at other joins wait on."""
+    around = [branch]
+    while around:
+        here = around.pop()
+        for token in list(here.tokens):
+            if token.waits_in is branch:
+                turn.end_token(token, COMPLETED)
+        for group in (here.groups or {}).values():
+            around += [inner for inner in group.branches if inner.live]
+
+
+def _fail_unsatisfiable(turn: Turn, group: Group, join: Join, under_way: int) -> None:
+    state = group.join(join)
+    errors: list[JsonValue] = [
+        {"branch": branch.index, "error": branch.error.as_json()}
+        for branch in _members(group, join)
+        if branch.error is not None
+    ]
+    shown = "; ".join(f"branch {b.index}: {b.error.message}" for b in _members(group, join)[:3] if b.error)
+    message = (
+        f"the join into {join.node.ref!r} needs {join.needed} branches of {len(_members(group, join))}: "
+        f"{state.arrived} arrived and {under_way} can still come" + (f" ({shown})" if shown else "")
+    )
+    details: JsonValue = {"needed": join.needed, "arrived": state.arrived, "errors": errors[:_ERRORS_SHOWN]}
+    turn.emit(FireJoin(group.id, join.node.id))
+    _fail(turn, group, join, Failure("FAN_IN_UNSATISFIABLE", message, details=details, node=join.node.ref))
+
+
+def _fail(turn: Turn, group: Group, join: Join, failure: Failure) -> None:
+    """Fail the scope of a fan-in; the failure is never routed."""
+    metadata = {"group": group.id, "join": join.node.id, "error": failure.as_json()}
+    turn.record("fan_in_failed", metadata)
+    fail_scope(turn, group.scope, failure)

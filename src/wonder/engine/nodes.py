@@ -1,0 +1,122 @@
+"""Nodes: how a token begins, how its node succeeds, and how it fails (FIL-2, CTL-15)."""
+
+from typing import Any
+
+from wonder.engine.contexts import apply_draft, draft_for, write_output
+from wonder.engine.decisions import DispatchTask, RecordEvent, SendMetric
+from wonder.engine.failure import Failure, failure_of
+from wonder.engine.pure import Metric
+from wonder.engine.routing import route_failure, route_success
+from wonder.engine.state import FAILED, TIMED_OUT, Token
+from wonder.engine.turn import Turn
+from wonder.engine.views import build_view, view_from
+from wonder.engine.writing import Draft
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue
+
+
+def dispatch(turn: Turn, token: Token) -> None:
+    """Send the task of a token to a worker."""
+    task_input = node_input(turn, token)
+    if isinstance(task_input, Failure):
+        fail_node(turn, token, task_input)
+        return
+    node = token.node
+    turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, task_input, token.losses))
+    turn.record("token_dispatched", {}, token)
+
+
+def node_input(turn: Turn, token: Token) -> JsonValue | Failure:
+    """Give the input of a token's task, or why its mapping can't be carried out."""
+    node, scope = token.node, token.scope
+    with_branch = node.input_reads_branch and scope.group is not None
+    view = view_from(turn.run, scope, token.last_error, with_branch=with_branch)
+    try:
+        return node.input_mapping.apply(view)
+    except WonderError as error:
+        return failure_of(error)
+
+
+def run_pure(turn: Turn, token: Token) -> None:
+    """Carry out a pure node, which needs no worker."""
+    run, scope, action = turn.run, token.scope, token.node.pure
+    assert action is not None
+    with_branch = action.reads_branch and scope.group is not None
+
+    def view_of(draft: Draft) -> dict[str, Any]:
+        roots = draft.roots
+        state, own_output = roots.get("state", run.state), roots.get("branch", scope.output)
+        return build_view(
+            run.input, state, roots["output"], scope, own_output, token.last_error, with_branch=with_branch
+        )
+
+    draft = draft_for(turn, scope)
+    try:
+        outcome = action.run(draft, view_of)
+    except WonderError as error:
+        outcome = failure_of(error)
+    if isinstance(outcome, Metric):
+        turn.emit(SendMetric(token.id, outcome.name, outcome.value, outcome.dimensions))
+        outcome = None
+    if outcome is None:
+        outcome = apply_draft(turn, scope, draft, token)
+    if outcome is not None:
+        fail_node(turn, token, outcome)
+        return
+    turn.record("node_completed", {}, token)
+    route_success(turn, token)
+
+
+def complete_node(
+    turn: Turn,
+    token: Token,
+    output: JsonValue,
+    told: dict[str, Any],
+    tokens: int | None = None,
+    cost_usd: float | None = None,
+) -> None:
+    """Take the output of a node's task, and send the token on."""
+    node = token.node
+    if node.writes is not None:
+        failure = write_output(turn, token.scope, node.writes, output, token)
+        if failure is not None:
+            fail_node(turn, token, failure, told, tokens, cost_usd)
+            return
+    if tokens is None and cost_usd is None:
+        turn.record("node_completed", told, token)
+    else:
+        _record_with_cost(turn, "node_completed", told, token, tokens, cost_usd)
+    route_success(turn, token)
+
+
+def fail_node(
+    turn: Turn,
+    token: Token,
+    failure: Failure,
+    told: dict[str, Any] | None = None,
+    tokens: int | None = None,
+    cost_usd: float | None = None,
+) -> None:
+    """Take the failure of a node's task, and route it or fail its scope."""
+    failure = failure.at(token.node.ref)
+    _record_with_cost(turn, "node_failed", {"error": failure.as_json(), **(told or {})}, token, tokens, cost_usd)
+    route_failure(turn, token, failure, TIMED_OUT if failure.code == "TASK_TIMEOUT" else FAILED)
+
+
+def _record_with_cost(
+    turn: Turn, type: str, metadata: dict[str, Any], token: Token, tokens: int | None, cost_usd: float | None
+) -> None:
+    turn.emit(
+        RecordEvent(
+            turn.run.sequence + 1,
+            turn.step,
+            type,
+            turn.now_ms,
+            token.node.id,
+            token.id,
+            token.path_id,
+            metadata,
+            tokens,
+            cost_usd,
+        )
+    )

@@ -1,0 +1,143 @@
+"""Pure actions with the scope `workflow`: carried out by the engine itself, on the workflow's context (FIL-2)."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from wonder.definitions.records.implementations import Assert, EmitMetric, MetricExpression, UpdateContext
+from wonder.engine.failure import Failure
+from wonder.engine.writing import Draft, WriteTarget
+from wonder.errors import WonderError
+from wonder.language.expressions import Expression, Names, compile_expression
+from wonder.language.schemas import Schema, shape_at
+from wonder.language.templates import Template, compile_template
+from wonder.language.values import JsonValue, check_value
+
+View: TypeAlias = dict[str, Any]
+ViewOf: TypeAlias = Callable[[Draft], View]
+"""Gives the context as it is with the changes of a draft, for updates that see those before them (FIL-3)."""
+
+
+class Metric:
+    """A number with its dimensions, to be sent on."""
+
+    __slots__ = ("dimensions", "name", "value")
+
+    def __init__(self, name: str, value: float, dimensions: dict[str, str]) -> None:
+        self.name, self.value, self.dimensions = name, value, dimensions
+
+
+class MetricNotNumber(WonderError):
+    """A metric's expression gave something that is no number."""
+
+    code = "METRIC_NOT_NUMBER"
+
+    def __init__(self, name: str, expression: str, value: JsonValue) -> None:
+        super().__init__(
+            f"the metric {name!r} needs a number, and {expression!r} gave {str(value)[:100]!r}; correct it"
+        )
+        self.name, self.expression, self.value = name, expression, value
+
+
+class UpdateAction:
+    """`update_context`: assignments in order, each seeing those before it."""
+
+    __slots__ = ("reads_branch", "updates")
+
+    def __init__(self, implementation: UpdateContext, names: Names, context_schema: Schema) -> None:
+        self.updates = [_Update(update.path, update.expr, names, context_schema) for update in implementation.updates]
+        self.reads_branch = any(_reads_branch(update.expression) for update in self.updates)
+
+    def run(self, draft: Draft, view_of: ViewOf) -> Failure | Metric | None:
+        """Write all updates to the draft; raises WonderError where one can't be."""
+        for update in self.updates:
+            draft.write(update.target, update.value(view_of, draft))
+        return None
+
+
+class AssertAction:
+    """`assert`: a failure unless an expression holds."""
+
+    __slots__ = ("expression", "message", "reads_branch")
+
+    def __init__(self, implementation: Assert, names: Names) -> None:
+        self.expression = compile_expression(implementation.expr, names)
+        self.message = implementation.message
+        self.reads_branch = _reads_branch(self.expression)
+
+    def run(self, draft: Draft, view_of: ViewOf) -> Failure | Metric | None:
+        """Give the failure, if the expression does not hold."""
+        if self.expression.matches(view_of(draft)):
+            return None
+        message = self.message or f"{self.expression.text!r} does not hold"
+        return Failure("ASSERTION_FAILED", message, details={"expression": self.expression.text})
+
+
+class MetricAction:
+    """`emit_metric`: a number with dimensions."""
+
+    __slots__ = ("dimensions", "expression", "name", "reads_branch", "value")
+
+    def __init__(self, implementation: EmitMetric, names: Names) -> None:
+        self.name = implementation.metric_name
+        self.value = 0.0
+        self.expression: Expression | None = None
+        if isinstance(implementation.value, MetricExpression):
+            self.expression = compile_expression(implementation.value.expr, names)
+        else:
+            self.value = implementation.value
+        self.dimensions: dict[str, Template] = {
+            name: compile_template(text) for name, text in (implementation.dimensions or {}).items()
+        }
+        self.reads_branch = bool(self.dimensions) or _reads_branch(self.expression)
+
+    def run(self, draft: Draft, view_of: ViewOf) -> Failure | Metric | None:
+        """Give the metric with its value and dimensions as they are now."""
+        view = view_of(draft)
+        value: JsonValue = self.value
+        if self.expression:
+            value = self.expression.evaluate(view)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise MetricNotNumber(self.name, self.expression.text, value)
+        dimensions = {name: template.render(view) for name, template in self.dimensions.items()}
+        return Metric(self.name, value, dimensions)  # type: ignore[arg-type]  # just seen to be a number
+
+
+PureAction: TypeAlias = UpdateAction | AssertAction | MetricAction
+
+
+class _Update:
+    __slots__ = ("boolean", "constant", "expression", "target")
+
+    def __init__(self, path: str, expr: JsonValue, names: Names, context_schema: Schema) -> None:
+        self.target = WriteTarget(path)
+        self.expression = compile_expression(expr, names) if isinstance(expr, str) else None
+        self.constant: JsonValue = None
+        if self.expression is None:
+            is_literal = isinstance(expr, dict) and set(expr) == {"$literal"}
+            self.constant = expr["$literal"] if is_literal else expr  # type: ignore[call-overload, index]  # just seen
+        place = self.target.in_run or self.target.in_branch
+        self.boolean = place[0] != "output" and _is_boolean(context_schema, place[1:])
+
+    def value(self, view_of: ViewOf, draft: Draft) -> JsonValue:
+        if self.expression is None:
+            return self.constant
+        value = self.expression.evaluate(view_of(draft))
+        if self.boolean and type(value) is int and value in (0, 1):
+            return bool(value)
+        if isinstance(value, list | dict):
+            # A path copies what it finds, so `state.a = state` again and again would nest without end.
+            check_value(value)
+        return value
+
+
+def _is_boolean(schema: Schema, path: tuple[str | int, ...]) -> bool:
+    """Say whether EXP-6 turns 0 and 1 into false and true at this place."""
+    shape = shape_at(schema, path)
+    if shape.kind != "known" or not isinstance(shape.schema, dict):
+        return False
+    types = shape.schema.get("type")
+    return types == "boolean" or (isinstance(types, list) and set(map(str, types)) == {"boolean", "null"})
+
+
+def _reads_branch(expression: Expression | None) -> bool:
+    return expression is not None and any(path[0] == "_branch" for path in expression.paths)

@@ -1,0 +1,296 @@
+"""RunState: all that the engine keeps of a run under way, with counters instead of scans.
+
+Only `evolve` changes it. Values of the context are never changed in place, so parts of them are shared freely.
+"""
+
+from collections import deque
+from heapq import heappop, heappush
+from typing import Final
+
+from wonder.engine.compiled import CompiledNode, CompiledTransition, CompiledWorkflow, Join
+from wonder.engine.failure import Failure
+from wonder.language.values import JsonValue
+
+PENDING: Final = "pending"
+DISPATCHED: Final = "dispatched"
+EXECUTING: Final = "executing"
+WAITING_FOR_SIBLINGS: Final = "waiting_for_siblings"
+SUSPENDED: Final = "suspended"
+COMPLETED: Final = "completed"
+FAILED: Final = "failed"
+TIMED_OUT: Final = "timed_out"
+CANCELLED: Final = "cancelled"
+FINAL: Final = frozenset({COMPLETED, FAILED, TIMED_OUT, CANCELLED})
+ENDED_RUN: Final = frozenset({"completed", "failed", "cancelled"})
+
+UNDER_WAY: Final = "under_way"
+ARRIVED: Final = "arrived"
+GONE: Final = "gone"
+
+
+class Limits:
+    """What a project's settings allow, and how much a run may do in one turn (CTL-20)."""
+
+    __slots__ = ("dispatches_max", "foreach_limit", "nesting_max", "pure_nodes_max")
+
+    def __init__(
+        self,
+        foreach_limit: int = 100_000,
+        pure_nodes_max: int = 1_000,
+        dispatches_max: int = 3,
+        nesting_max: int = 50,
+    ) -> None:
+        self.foreach_limit = foreach_limit
+        self.pure_nodes_max = pure_nodes_max
+        self.dispatches_max = dispatches_max
+        # Each level around a token costs a look at its `_branch.output`, and one level of `_branch.parent`.
+        self.nesting_max = nesting_max
+
+
+class Token:
+    """One execution of a node (CTL-1); tokens that have ended are not kept."""
+
+    __slots__ = (
+        "born",
+        "held",
+        "id",
+        "input",
+        "last_error",
+        "losses",
+        "node",
+        "parent_id",
+        "path_id",
+        "scope",
+        "status",
+        "wait",
+        "waits_at",
+        "waits_in",
+    )
+
+    def __init__(self, id: str, node: CompiledNode, path_id: str, parent_id: str | None, scope: "Scope") -> None:
+        self.id, self.node, self.path_id, self.parent_id, self.scope = id, node, path_id, parent_id, scope
+        self.status: str = PENDING
+        self.born = 0
+        """The sequence number of its first event: tokens in the order in which they were made."""
+        self.held = False
+        """Made, and waiting until `max_parallel` lets its branch begin (CTL-5a)."""
+        self.last_error: dict[str, JsonValue] | None = None
+        self.input: JsonValue = None
+        self.wait: dict[str, JsonValue] | None = None
+        """What a suspended token waits for."""
+        self.waits_at: Join | None = None
+        self.waits_in: Scope | None = None
+        self.losses = 0
+
+
+class Scope:
+    """The run, or one branch of a fan-out: what a token belongs to (CTL-7)."""
+
+    __slots__ = (
+        "abandoned",
+        "active",
+        "arrived_as",
+        "depth",
+        "entered",
+        "error",
+        "group",
+        "groups",
+        "index",
+        "live",
+        "loops",
+        "output",
+        "segment",
+        "status",
+        "tokens",
+    )
+
+    def __init__(self, group: "Group | None", segment: "Segment | None", index: int) -> None:
+        self.group, self.segment, self.index = group, segment, index
+        self.depth: int = 0 if group is None else group.scope.depth + 1
+        self.tokens: list[Token] = []
+        self.groups: dict[str, Group] | None = None
+        self.live = 0
+        """Own tokens that have not ended, and groups in it that are not closed."""
+        self.active = 0
+        """Own tokens that can still move, and groups in it with branches under way."""
+        self.status: str = UNDER_WAY
+        self.abandoned = False
+        self.entered: Join | None = None
+        self.arrived_as = 0
+        """The how-manieth branch of its group to arrive, for `last_wins`."""
+        self.output: JsonValue = {}
+        self.error: Failure | None = None
+        self.loops: dict[str, tuple[int, int]] | None = None
+        """By transition id: how often it was taken, and when first (CTL-14)."""
+
+    def enliven(self) -> None:
+        """Count one more live thing in here."""
+        self.live += 1
+        if self.live == 1 and self.group is not None:
+            self.group.live += 1
+
+    def deaden(self) -> None:
+        """Count one live thing less in here."""
+        self.live -= 1
+        if self.live == 0 and self.group is not None:
+            self.group.live -= 1
+
+    @property
+    def key(self) -> tuple[str | None, int]:
+        """The group's id and the branch's index, as decisions name a scope; of the run, None and 0."""
+        return (None, 0) if self.group is None else (self.group.id, self.index)
+
+
+class Segment:
+    """The branches of a group that one transition made."""
+
+    __slots__ = (
+        "arrivals",
+        "count",
+        "first",
+        "group",
+        "items",
+        "next_held",
+        "number",
+        "running",
+        "transition",
+        "under_way",
+    )
+
+    def __init__(
+        self, group: "Group", transition: CompiledTransition, first: int, count: int, items: list[JsonValue] | None
+    ) -> None:
+        self.group, self.transition, self.first, self.count, self.items = group, transition, first, count, items
+        self.number = len(group.segments)
+        self.under_way = count
+        self.arrivals = 0
+        self.running = 0
+        """Branches begun and not yet done, where `max_parallel` counts them."""
+        self.next_held = first
+
+
+class JoinState:
+    """How far one fan-in of a group is."""
+
+    __slots__ = ("arrived", "fired", "last_index")
+
+    def __init__(self) -> None:
+        self.arrived = 0
+        self.fired = False
+        self.last_index = 0
+
+
+class Group:
+    """All branches of one firing; its id is that of the token that fanned out (CTL-5)."""
+
+    __slots__ = (
+        "all_joins",
+        "arrivals",
+        "branches",
+        "id",
+        "joins",
+        "live",
+        "node",
+        "open",
+        "path_id",
+        "scope",
+        "segments",
+        "under_way",
+    )
+
+    def __init__(self, id: str, node: CompiledNode, path_id: str, scope: Scope) -> None:
+        self.id, self.node, self.path_id, self.scope = id, node, path_id, scope
+        self.segments: list[Segment] = []
+        self.branches: list[Scope] = []
+        self.joins: dict[int, JoinState] = {}
+        self.all_joins: tuple[Join, ...] = ()
+        self.under_way = 0
+        self.arrivals = 0
+        self.live = 0
+        """Branches that have a token or a group that is live."""
+        self.open = True
+        """Until every branch has arrived or is gone, and the joins have drawn the consequence."""
+
+    @property
+    def total(self) -> int:
+        """How many branches it was made with."""
+        return len(self.branches)
+
+    def join(self, join: Join) -> JoinState:
+        """Give how far a fan-in is, from zero on."""
+        state = self.joins.get(join.index)
+        if state is None:
+            state = self.joins[join.index] = JoinState()
+        return state
+
+
+class RunState:
+    """A run under way."""
+
+    def __init__(self, run_id: str, workflow: CompiledWorkflow, limits: Limits | None = None) -> None:
+        self.id = run_id
+        self.workflow = workflow
+        self.limits = limits or Limits()
+        self.status = "queued"
+        self.paused: str | None = None
+        """Why it is paused, or None."""
+        self.gate_item_id: str | None = None
+        self.sequence = 0
+        self.input: JsonValue = {}
+        self.state: JsonValue = {}
+        self.output: JsonValue = {}
+        self.error: Failure | None = None
+        self.timers: dict[str, int] = {}
+        self.timeout_left_ms: int | None = None
+        """While paused: how much of the workflow's time-out is left."""
+        self.root = Scope(None, None, 0)
+        self.tokens: dict[str, Token] = {}
+        self.groups: dict[str, Group] = {}
+        self.moving = 0
+        """Tokens that are pending (and not held), dispatched or executing."""
+        self.working = 0
+        """Tokens that a worker has: dispatched or executing."""
+        self.suspended = 0
+        # What can begin as soon as there is a turn: not kept in rows, `restore` finds it again.
+        self.ready: deque[Token] = deque()
+        self.hungry: dict[tuple[str, int], Segment] = {}
+        """Segments of which `max_parallel` may let another branch begin."""
+        self._hungry_order: list[tuple[str, int]] = []
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has its final status."""
+        return self.status in ENDED_RUN
+
+    @property
+    def idle(self) -> bool:
+        """Whether no worker and no turn will move the run on: then it may leave memory."""
+        return not self.working and (self.paused is not None or not self.moving)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a turn would begin something: after a restore, `TurnContinued` is then due."""
+        return self.paused is None and bool(self.ready or self.hungry)
+
+    def starve(self, segment: Segment) -> None:
+        """Note that another branch of a segment may begin."""
+        key = (segment.group.id, segment.number)
+        if key not in self.hungry:
+            self.hungry[key] = segment
+            heappush(self._hungry_order, key)
+
+    def hungriest(self) -> Segment:
+        """Give the segment whose turn it is: the oldest, so that a restored run goes on in the same order."""
+        while self._hungry_order[0] not in self.hungry:
+            heappop(self._hungry_order)
+        return self.hungry[self._hungry_order[0]]
+
+    def sate(self, segment: Segment) -> None:
+        """Note that no other branch of a segment may begin for now."""
+        key = heappop(self._hungry_order)
+        assert self.hungry[key] is segment
+        del self.hungry[key]
+
+    def scope(self, group_id: str | None, index: int) -> Scope:
+        """Give the scope that a decision names."""
+        return self.root if group_id is None else self.groups[group_id].branches[index]

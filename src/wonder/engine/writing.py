@@ -1,0 +1,86 @@
+"""Writes: what an output mapping, an update or a merge changes, worked out before anything is changed (CTX-5a)."""
+
+from collections.abc import Sequence
+
+from wonder.errors import WonderError
+from wonder.language.mappings import Mapping, compile_mapping
+from wonder.language.paths import Path
+from wonder.language.targets import Change, TargetUnwritable, parse_target, write
+from wonder.language.values import JsonValue
+
+TARGET_ROOTS = ("state", "output", "_branch")
+
+
+class NoBranch(WonderError):
+    """A target in `_branch` was written where there is no branch."""
+
+    code = "TARGET_UNWRITABLE"
+
+    def __init__(self, target: str) -> None:
+        super().__init__(f"can't write {target}: this node does not run in a branch; write to state instead")
+        self.target = target
+
+
+class WriteTarget:
+    """A place to write to, as seen from the run and from a branch (CTL-7)."""
+
+    __slots__ = ("in_branch", "in_run", "is_state", "text")
+
+    def __init__(self, text: str) -> None:
+        path = parse_target(text, TARGET_ROOTS).path
+        self.text = text
+        self.is_state = path == ("state",)
+        self.in_run: Path | None = None if path[0] == "_branch" else path
+        inner = path[2:] if path[0] == "_branch" else path[1:]
+        # In a branch `state.x` and `_branch.output.x` are one place; `branch` is the root under which it is kept here.
+        self.in_branch: Path = path if path[0] == "output" else ("branch", *inner)
+
+
+class Writes:
+    """An output mapping: targets in the order written, and the template of each."""
+
+    __slots__ = ("mapping", "targets")
+
+    def __init__(self, output_mapping: dict[str, JsonValue]) -> None:
+        self.targets = [WriteTarget(text) for text in output_mapping]
+        # Compiled as one object, so that a query that finds nothing leaves its target as it is.
+        self.mapping: Mapping = compile_mapping(output_mapping)
+
+    def values(self, output: JsonValue) -> list[tuple[WriteTarget, JsonValue]]:
+        """Give what is to be written for this output."""
+        built = self.mapping.apply(output)  # type: ignore[arg-type]  # `$` may be any value
+        assert isinstance(built, dict)
+        return [(target, built[target.text]) for target in self.targets if target.text in built]
+
+
+class Draft:
+    """The roots that a node may write, changed on a copy until all has gone well."""
+
+    __slots__ = ("in_branch", "roots", "to_branch", "to_run")
+
+    def __init__(self, state: JsonValue, output: JsonValue, branch: JsonValue, *, in_branch: bool) -> None:
+        self.in_branch = in_branch
+        self.roots: dict[str, JsonValue] = {"output": output}
+        self.roots["branch" if in_branch else "state"] = branch if in_branch else state
+        self.to_run: list[Change] = []
+        """The changes of the run's own state and output."""
+        self.to_branch: list[Change] = []
+        """The changes of the branch's output, with paths inside of it."""
+
+    def write(self, target: WriteTarget, value: JsonValue) -> None:
+        """Write one value; raises where that can't be."""
+        path = target.in_branch if self.in_branch else target.in_run
+        if path is None:
+            raise NoBranch(target.text)
+        if target.is_state and not isinstance(value, dict):
+            raise TargetUnwritable(("state",), (), "would be no object any more; state is always an object")
+        self.roots, change = write(self.roots, path, value)
+        if path[0] == "branch":
+            self.to_branch.append(Change(change.path[1:], change.value))
+        else:
+            self.to_run.append(change)
+
+    def write_all(self, values: Sequence[tuple[WriteTarget, JsonValue]]) -> None:
+        """Write several values in order."""
+        for target, value in values:
+            self.write(target, value)

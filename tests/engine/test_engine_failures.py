@@ -1,0 +1,259 @@
+"""CTL-15, CTL-15a, EXP-7, FIL-2, FIL-3: failures and their routes, and pure nodes."""
+
+from typing import Any
+
+import pytest
+
+from support.engine_runs import Player, workflow
+from wonder.engine.decisions import ContinueLater, DispatchTask, SendMetric
+from wonder.engine.facts import CancelRequested, TimerFired, WorkerLost
+from wonder.engine.state import Limits
+
+TASK: dict[str, Any] = {}
+
+
+def test_ctl_15_only_transitions_that_read_last_error_take_a_failure() -> None:
+    compiled = workflow(
+        {
+            "a": TASK,
+            "ok": TASK,
+            "mend": {"input": {"one": "$._last_error", "two": "$.state._last_error"}},
+            "next": {"input": "$._last_error"},
+        },
+        [
+            {"from": "a", "to": "ok"},
+            {"from": "a", "to": "mend", "if": "_last_error.code = 'BROKEN'"},
+            {"from": "mend", "to": "next"},
+        ],
+    )
+    player = Player(compiled).start()
+    player.fail("a")
+    assert player.live() == ["mend@0 dispatched"]
+    assert player.ends() == {"a@0": "failed"}
+    error = {
+        "node": "a",
+        "code": "BROKEN",
+        "message": "it is BROKEN",
+        "attempts": 1,
+        "retryable": False,
+        "details": None,
+    }
+    assert player.inputs("mend") == [{"one": error, "two": error}]
+    assert "_last_error" not in player.run.state
+    player.complete("mend")
+    assert player.inputs("next") == [None]  # when such a token succeeds, it is gone
+
+
+def test_ctl_15_error_transitions_are_taken_in_tiers() -> None:
+    compiled = workflow(
+        {"a": TASK, "first": TASK, "second": TASK},
+        [
+            {"from": "a", "to": "second", "if": "state._last_error IS NOT NULL", "priority": 2},
+            {"from": "a", "to": "first", "if": "state._last_error.code = 'RARE'", "priority": 1},
+        ],
+    )
+    for code, expected in (("RARE", "first"), ("BROKEN", "second")):
+        player = Player(compiled).start()
+        player.fail("a", code)
+        assert player.live() == [f"{expected}@0 dispatched"]
+
+
+def test_ctl_15_a_success_takes_no_error_transition() -> None:
+    compiled = workflow({"a": TASK, "b": TASK}, [{"from": "a", "to": "b", "if": "_last_error.code = 'BROKEN'"}])
+    player = Player(compiled).start()
+    player.complete("a")
+    assert player.error == "NO_TRANSITION_MATCHED"
+
+
+def test_ctl_15_a_failed_branch_may_be_routed_into_its_join() -> None:
+    join = {"sibling_group": "a"}
+    compiled = workflow(
+        {"a": TASK, "b": TASK, "c": TASK},
+        [
+            {"from": "a", "to": "b", "spawn_count": 2},
+            {"from": "b", "to": "c", "join": join},
+            {"from": "b", "to": "c", "join": join, "if": "_last_error IS NOT NULL", "priority": 1},
+        ],
+    )
+    player = Player(compiled).start()
+    player.complete("a")
+    player.fail("b@0.0")
+    player.complete("b@0.1")
+    assert player.live() == ["c@0.fanin dispatched"]
+    assert player.events("token_failed")[0].path_id == "0.0"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "fails"),
+    [("all", True), ("any", False), ({"m_of_n": 2}, False), (None, True)],
+)
+def test_ctl_15a_a_failure_stays_in_its_branch_only_where_joins_can_do_without(strategy: Any, fails: bool) -> None:
+    joins = [] if strategy is None else [{"from": "b", "to": "c", "join": {"strategy": strategy, "sibling_group": "a"}}]
+    compiled = workflow({"a": TASK, "b": TASK, "c": TASK}, [{"from": "a", "to": "b", "spawn_count": 3}, *joins])
+    player = Player(compiled).start()
+    player.complete("a")
+    player.fail("b@0.1")
+    assert player.run.status == ("failed" if fails else "running")
+    assert (player.ends().get("b@0.0") == "cancelled") is fails
+    assert player.error == ("BROKEN" if fails else None)
+
+
+def test_ctl_15a_a_failure_goes_outward_until_a_group_can_do_without_the_branch() -> None:
+    compiled = workflow(
+        {"a": TASK, "b": TASK, "c": TASK, "in": TASK, "out": TASK},
+        [
+            {"from": "a", "to": "b", "spawn_count": 2},
+            {"from": "b", "to": "c", "spawn_count": 2},
+            {"from": "c", "to": "in", "join": {"sibling_group": "b"}},
+            {"from": "in", "to": "out", "join": {"strategy": "any", "sibling_group": "a"}},
+        ],
+    )
+    player = Player(compiled).start()
+    player.complete("a")
+    player.complete("b@0.0")
+    player.fail("c@0.0.1")
+    assert player.live() == ["b@0.1 dispatched"]
+    assert player.ends()["c@0.0.0"] == "cancelled"
+    player.complete("b@0.1")
+    player.fail("c@0.1.0")
+    assert player.error == "FAN_IN_UNSATISFIABLE"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"foreach": {"collection": "state.none"}}, "BAD_COLLECTION"),
+        ({"if": "json_extract('{', '$')"}, "EXPRESSION_ERROR"),
+        ({"if": "false"}, "NO_TRANSITION_MATCHED"),
+    ],
+)
+def test_ctl_15a_failures_of_routing_are_never_routed(fields: dict[str, Any], code: str) -> None:
+    compiled = workflow(
+        {"a": TASK, "b": TASK, "mend": TASK},
+        [
+            {"from": "a", "to": "b", **fields},
+            {"from": "a", "to": "mend", "if": "_last_error IS NOT NULL", "priority": 1},
+        ],
+    )
+    player = Player(compiled).start()
+    player.complete("a")
+    assert player.error == code
+
+
+def test_ctx_5a_a_target_that_can_t_be_written_fails_the_node_and_writes_nothing() -> None:
+    compiled = workflow(
+        {"a": {"output": {"state.x": "$.x", "state.x.y": "$.y"}}, "mend": {"input": "$._last_error.code"}},
+        [{"from": "a", "to": "mend", "if": "_last_error IS NOT NULL"}],
+    )
+    player = Player(compiled).start()
+    player.complete("a", {"x": 1, "y": 2})
+    assert player.inputs("mend") == ["TARGET_UNWRITABLE"]
+    assert player.run.state == {}
+
+
+@pytest.mark.parametrize("target", ["_branch.output.x", "state"])
+def test_ctx_5a_no_branch_and_no_object_are_clear_failures(target: str) -> None:
+    player = Player(workflow({"a": {"output": {target: "$.x"}}}, [])).start()
+    player.complete("a", {"x": 1})
+    assert player.error == "TARGET_UNWRITABLE"
+
+
+def test_tsk_5_a_task_whose_worker_was_lost_is_dispatched_again_at_most_three_times() -> None:
+    player = Player(workflow({"a": {"input": {"n": 1}}}, [])).start()
+    token = player.token("a").id
+    for losses in (1, 2, 3):
+        (again,) = [d for d in player.bring(WorkerLost(token)) if isinstance(d, DispatchTask)]
+        assert (again.input, again.losses) == ({"n": 1}, losses)
+    player.bring(WorkerLost(token))
+    assert player.error == "WORKER_LOST"
+
+
+def test_fil_2_a_pure_node_is_never_dispatched() -> None:
+    compiled = workflow({"a": {"updates": [("state.n", "1")]}, "b": TASK}, [{"from": "a", "to": "b"}])
+    player = Player(compiled).start()
+    assert player.live() == ["b@0 dispatched"]
+    assert [d.node_id for d in player.of(DispatchTask)] == ["b"]
+    assert player.run.state == {"n": 1}
+
+
+@pytest.mark.parametrize(
+    ("updates", "state"),
+    [
+        ([("state.n", "1 + 1"), ("state.m", "n * 10")], {"n": 2, "m": 20}),  # each sees those before it
+        ([("state.t", {"$literal": "1 + 1"}), ("state.v", [1, {"a": None}])], {"t": "1 + 1", "v": [1, {"a": None}]}),
+        ([("state.flag", "1"), ("state.other", "1")], {"flag": True, "other": 1}),  # EXP-6: the schema says boolean
+        ([("state.copy", "input")], {"copy": {}}),
+    ],
+)
+def test_fil_3_updates(updates: list[tuple[str, Any]], state: Any) -> None:
+    schema = {"type": "object", "properties": {"flag": {"type": ["boolean", "null"]}}, "additionalProperties": True}
+    player = Player(workflow({"a": {"updates": updates}}, [], context_schema=schema)).start()
+    assert player.run.state == state
+    assert player.run.status == "completed"
+
+
+def test_exp_7_an_update_that_can_t_be_evaluated_fails_the_node() -> None:
+    updates = [("state.n", "1"), ("state.m", "json_extract('{', '$')")]
+    player = Player(workflow({"a": {"updates": updates}}, [])).start()
+    assert player.error == "EXPRESSION_ERROR"
+    assert player.run.state == {}
+
+
+def test_an_update_that_nests_without_end_fails_instead_of_crashing() -> None:
+    compiled = workflow({"a": {"updates": [("state.inner", "state")]}}, [{"from": "a", "to": "a"}])
+    player = Player(compiled).start()
+    assert player.error == "BAD_VALUE"
+
+
+@pytest.mark.parametrize(
+    ("expr", "code"), [("1 = 1", None), ("1 = 2", "ASSERTION_FAILED"), ("NULL", "ASSERTION_FAILED")]
+)
+def test_an_assertion_fails_unless_it_holds(expr: str, code: str | None) -> None:
+    assert Player(workflow({"a": {"kind": "assert", "expr": expr}}, [])).start().error == code
+
+
+def test_emit_metric_sends_a_number_with_dimensions() -> None:
+    node = {
+        "kind": "emit_metric",
+        "metric_name": "m",
+        "value": {"expr": "input.n * 2"},
+        "dimensions": {"d": "is {{input.n}}"},
+    }
+    player = Player(workflow({"a": node}, [])).start({"n": 3})
+    (metric,) = player.of(SendMetric)
+    assert (metric.name, metric.value, metric.dimensions) == ("m", 6, {"d": "is 3"})
+    assert Player(workflow({"a": {**node, "value": {"expr": "'x'"}}}, [])).start().error == "METRIC_NOT_NUMBER"
+
+
+def test_ctl_20_a_run_does_so_many_pure_nodes_in_one_turn() -> None:
+    compiled = workflow(
+        {"a": {"updates": [("state.n", "coalesce(state.n, 0) + 1")]}},
+        [{"from": "a", "to": "a"}],
+        timeout_ms=50,
+        on_timeout="fail",
+    )
+    player = Player(compiled, Limits(pure_nodes_max=10)).start()
+    assert player.run.state == {"n": 10}
+    assert isinstance(player.last[-1], ContinueLater)
+    player.go_on()
+    assert player.run.state == {"n": 20}
+    assert player.run.has_work
+    player.now_ms += 50
+    player.bring(TimerFired("workflow"))  # an endless loop times out like any other
+    assert player.error == "WORKFLOW_TIMEOUT"
+
+
+def test_ctl_20_an_endless_pure_loop_can_be_cancelled_and_keeps_flat() -> None:
+    compiled = workflow({"a": {"updates": []}}, [{"from": "a", "to": "a"}])
+    player = Player(compiled).start()
+    for _ in range(5):
+        player.go_on()
+        assert len(player.run.tokens) == 1
+        assert len(player.run.root.tokens) == 1
+    player.bring(CancelRequested())
+    assert player.run.status == "cancelled"
+
+
+def test_fan_outs_that_nest_without_end_fail_clearly() -> None:
+    compiled = workflow({"a": {"updates": []}}, [{"from": "a", "to": "a", "spawn_count": 1}])
+    assert Player(compiled).start().error == "FAN_OUT_TOO_DEEP"
