@@ -12,6 +12,7 @@ from support.definitions import GREET_EVERYONE
 from wonder.cli.main import main
 
 WONDER = Path(sys.executable).with_name("wonder")
+VALID = Path(__file__).parents[1] / "definitions" / "valid"
 
 
 @pytest.fixture
@@ -85,6 +86,50 @@ def test_deploying_twice_is_harmless_and_a_change_makes_a_version(
     assert "workflow.timeout_ms\n  - 60000\n  + 90000" in capsys.readouterr().out
 
 
+def test_the_first_version_is_compared_with_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["deploy", "good.yaml"])
+    capsys.readouterr()
+    assert main(["workflows", "diff", "greet-everyone"]) == 0
+    assert "version 1 is the first, so there is nothing to compare it with" in capsys.readouterr().out
+
+
+def test_a_changed_part_is_compared_with_its_version_before(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["deploy", "good.yaml"])
+    (folder / "good.yaml").write_text(GREET_EVERYONE.replace("max_attempts: 3", "max_attempts: 4"))
+    main(["deploy", "good.yaml"])
+    capsys.readouterr()
+    main(["workflows", "diff", "greet-everyone"])
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "workflow.nodes.greet.task",
+        '  - "greet-one@1"',
+        '  + "greet-one@2"',
+        "tasks.greet-one.retry.max_attempts",
+        "  - 3",
+        "  + 4",
+    ]
+
+
+@pytest.mark.parametrize("file", sorted(VALID.glob("*.yaml")), ids=lambda file: file.stem)
+def test_whatever_is_valid_can_be_deployed_twice_and_shown(
+    folder: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """RES-2: reading back what was stored gives the same content, so the second time nothing is new."""
+    assert main(["deploy", "--json", str(file)]) == 0
+    stored = json.loads(capsys.readouterr().out)["files"][0]["definitions"]
+    assert main(["deploy", "--json", str(file)]) == 0
+    again = json.loads(capsys.readouterr().out)["files"][0]["definitions"]
+    assert again == [{**one, "new": False} for one in stored]
+    for one in stored:
+        if one["kind"] == "workflow":
+            assert main(["workflows", "show", one["name"]]) == 0
+
+
+def test_a_file_without_a_workflow_is_told_to_be_stored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "parts.yaml").write_text("actions: {say: {kind: python, implementation: {function: 'greetings:say'}}}\n")
+    assert main(["deploy", "parts.yaml"]) == 0
+    assert capsys.readouterr().out == "✓ parts.yaml: 1 new version, 0 unchanged\n"
+
+
 def test_a_file_with_errors_is_not_stored_at_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["deploy", "bad.yaml"]) == 2
     assert "nothing of it was stored" in capsys.readouterr().out
@@ -114,6 +159,8 @@ def test_what_is_not_there_is_said_clearly(folder: Path, capsys: pytest.CaptureF
     main(["db", "migrate"])
     assert main(["workflows", "show", "nobody"]) == 2
     assert "there is no workflow 'nobody'" in capsys.readouterr().err
+    assert main(["workflows", "show", "nobody", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["code"] == "NOT_FOUND"
     assert main(["frobnicate"]) == 2
     assert "there is no command 'frobnicate'" in capsys.readouterr().err
 
@@ -140,6 +187,25 @@ def test_the_database_is_named_by_flag_then_environment_then_file(
     monkeypatch.delenv("WONDER_DATABASE_URL")
     assert main(["db", "migrate"]) == 2
     assert "'database_url' in wonder.toml must be a text" in capsys.readouterr().err
+    (folder / "wonder.toml").write_text('databse_url = "sqlite:///from-file.db"\n')
+    assert main(["db", "migrate"]) == 2
+    assert "there is no setting 'databse_url'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["show", "greet@x"], "'greet@x' is no workflow's name; write NAME or NAME@VERSION"),
+        (["show", "greet@99999999999999999999"], "is no workflow's name"),
+        (["diff", "greet", "x"], "'x' is no version; write a whole number from 1 on"),
+        (["diff", "greet", "1", "0"], "'0' is no version"),
+    ],
+)
+def test_a_version_that_is_none_is_refused(
+    words: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["workflows", *words]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_a_file_may_name_what_was_deployed_before(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -315,7 +315,9 @@ def test_exp_7_the_error_shows_only_the_beginning_of_a_large_value() -> None:
         ("1 not 2", 6, "expected NULL, LIKE, GLOB, IN or BETWEEN behind NOT"),
         ("'a' collate french", 12, "expected BINARY, NOCASE or RTRIM"),
         ("cast(1 text)", 7, "expected AS"),
-        ("a ! b", 2, "means nothing"),
+        ("a ! b", 2, "means nothing.*write NOT"),
+        ("a && b", 2, "means nothing.*write AND"),
+        ("state['a']", 5, 'a field is state.name, or state."a b"'),
         ("a = \0", 4, r"U\+0000 can't stand in an expression"),
         ("0x11111111111111111", 0, "16 digits"),
         ("likelihood(1, 2)", 0, "expected a number from 0.0 to 1.0"),
@@ -331,6 +333,7 @@ def test_exp_1_a_fault_is_told_with_its_place_and_how_to_mend_it(text: str, posi
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("$.state.a", r"write state.a, not \$.state.a"),
         ("(select 1)", "subqueries"),
         ("select 1", "subqueries"),
         ("exists (select 1)", "subqueries"),
@@ -364,9 +367,9 @@ def test_exp_1_what_is_not_allowed_is_told_clearly(text: str, reason: str) -> No
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("frobnicate(1)", r"no function frobnicate\(\); see the list"),
+        ("frobnicate(1)", r"no function frobnicate\(\); there are those of SQLite"),
         ("jsonextract(1)", r"did you mean json_extract\(\)"),
-        ("abs(1, 2)", r"abs\(\) takes 1 arguments, not 2"),
+        ("abs(1, 2)", r"abs\(\) takes 1 argument, not 2"),
         ("substr('a')", r"takes 2 to 3 arguments"),
         ("max(1)", "takes at least 2 arguments"),
         ("'a' regexp 'b'", "REGEXP is not available"),

@@ -63,10 +63,11 @@ def _print_result(file: DefinitionFile, deployed: Deployed | None) -> None:
         print(f"{color('good', '✓')} {file.name}: workflow {color('bold', stored.name)} ({state})")
     fresh = [stored for _, stored in deployed.others if stored.is_new]
     kept = len(deployed.others) - len(fresh)
-    if deployed.others:
-        print(f"  its parts: {count(len(fresh), 'new version')}, {kept} unchanged")
-    if not deployed.workflows and not deployed.others:
-        print(f"{color('good', '✓')} {file.name}: stored")
+    parts = f"{count(len(fresh), 'new version')}, {kept} unchanged"
+    if deployed.workflows and deployed.others:
+        print(f"  its parts: {parts}")
+    elif not deployed.workflows:
+        print(f"{color('good', '✓')} {file.name}: " + (parts if deployed.others else "stored"))
 
 
 def _as_json(file: DefinitionFile, deployed: Deployed | None) -> dict[str, Any]:

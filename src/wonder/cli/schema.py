@@ -13,7 +13,8 @@ from wonder.definitions.file_form.json_schema import file_form_schema
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take no arguments."""
+    """Take `--json` as all commands do, though a schema is JSON anyway."""
+    parser.add_argument("--json", action="store_true", help="print the result for a program (it always is)")
 
 
 def run(given: Namespace) -> int:

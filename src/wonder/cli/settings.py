@@ -11,6 +11,7 @@ from wonder.errors import WonderError
 DEFAULT_DATABASE = "sqlite:///.wonder/wonder.db"
 VARIABLE = "WONDER_DATABASE_URL"
 FILE = "wonder.toml"
+_NAMES = frozenset({"database_url"})  # all that FILE may hold
 
 
 class BadSettings(WonderError):
@@ -53,6 +54,9 @@ def _from_file(name: str) -> str | None:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadSettings(f"{FILE} can't be read: {error}") from None
+    if unknown := sorted(settings.keys() - _NAMES):
+        known = ", ".join(sorted(_NAMES))
+        raise BadSettings(f"there is no setting '{unknown[0]}', which {FILE} has; correct it to one of: {known}")
     value = settings.get(name)
     if value is not None and not isinstance(value, str):
         raise BadSettings(f"'{name}' in {FILE} must be a text, such as \"{DEFAULT_DATABASE}\"")

@@ -1,7 +1,7 @@
 """List and show what is stored, with versions and the differences between two of them."""
 
 import asyncio
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from wonder.app import App, open_app
@@ -11,6 +11,8 @@ from wonder.cli.settings import add_database_option, database_setting
 from wonder.definitions.differences import Difference, differences
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.references import parse_reference
+from wonder.definitions.written import comparable_forms
 from wonder.language.values import encode_json, show_path
 from wonder.storage.listing import DefinitionSummary, list_versions
 from wonder.storage.named_resources import list_resources
@@ -24,11 +26,15 @@ def configure(parser: ArgumentParser) -> None:
     listing.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
     listing.add_argument("--cursor", help="go on behind an earlier page")
     show = commands.add_parser("show", help="show a workflow: its graph and its versions")
-    show.add_argument("name", help="NAME, or NAME@VERSION")
+    show.add_argument(
+        "workflow", metavar="NAME[@VERSION]", type=_name_and_version, help="by default the newest version"
+    )
     diff = commands.add_parser("diff", help="show what differs between two versions")
-    diff.add_argument("name")
-    diff.add_argument("before", type=int, nargs="?", help="a version (default: the one before the newest)")
-    diff.add_argument("after", type=int, nargs="?", help="a version (default: the newest)")
+    diff.add_argument("name", metavar="NAME")
+    diff.add_argument(
+        "before", metavar="BEFORE", type=_version_number, nargs="?", help="a version (default: the one before AFTER)"
+    )
+    diff.add_argument("after", metavar="AFTER", type=_version_number, nargs="?", help="a version (default: the newest)")
     for command in (listing, show, diff):
         command.add_argument("--json", action="store_true", help="print the result for a program")
         add_database_option(command)
@@ -75,8 +81,7 @@ async def _list(app: App, given: Namespace) -> None:
 
 
 async def _show(app: App, given: Namespace) -> None:
-    name, _, version = given.name.partition("@")
-    written = await load_written(app.store, app.home.project_id, name, int(version) if version.isdecimal() else None)
+    written = await load_written(app.store, app.home.project_id, *given.workflow)
     versions = await list_versions(app.store, WorkflowDef, written.definition.id)
     if given.json:
         print_json(
@@ -104,7 +109,7 @@ async def _diff(app: App, given: Namespace) -> None:
     newest = await load_written(app.store, app.home.project_id, given.name, given.after)
     before = given.before if given.before is not None else max(newest.definition.version - 1, 1)
     older = await load_written(app.store, app.home.project_id, given.name, before)
-    found = list(differences(older.form, newest.form))
+    found = list(differences(*comparable_forms(older.form, newest.form)))
     if given.json:
         print_json(
             {
@@ -113,6 +118,9 @@ async def _diff(app: App, given: Namespace) -> None:
                 "differences": [_difference(one) for one in found],
             }
         )
+        return
+    if older.definition.version == newest.definition.version == 1 and given.before is None:
+        print(f"{color('bold', given.name)}: version 1 is the first, so there is nothing to compare it with")
         return
     print(f"{color('bold', given.name)}: version {older.definition.version} to {newest.definition.version}")
     for one in found:
@@ -123,6 +131,20 @@ async def _diff(app: App, given: Namespace) -> None:
             print(color("good", f"  + {encode_json(one.after)}"))
     if not found:
         print("no differences")
+
+
+def _name_and_version(text: str) -> tuple[str, int | None]:
+    reference = parse_reference("workflow", text, ())
+    if reference is None or reference.library:
+        raise ArgumentTypeError(f"'{text}' is no workflow's name; write NAME or NAME@VERSION, as in greet@2")
+    return reference.name, reference.version
+
+
+def _version_number(text: str) -> int:
+    reference = parse_reference("workflow", f"any@{text}", ())
+    if reference is None or reference.version is None:
+        raise ArgumentTypeError(f"'{text}' is no version; write a whole number from 1 on")
+    return reference.version
 
 
 def _summary(workflow: Workflow, versions: list[DefinitionSummary]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A stored definition as a person would write it: names instead of ids, nothing that is only a default."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +38,29 @@ def written_workflow(
         "tasks": {f"{task.name}@{task.version}": _written_task(task, actions) for task in tasks.values()},
         "actions": {f"{action.name}@{action.version}": _said(ActionBody, action) for action in actions.values()},
     }
+
+
+def comparable_forms(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give two written forms with their parts under plain names, so that versions of one part are compared.
+
+    A part of which either form holds two versions keeps its versions: which one belongs to which can't be told.
+    """
+    for section in ("tasks", "actions"):
+        counts = [Counter(map(_plain_name, form[section])) for form in (before, after)]
+        several = {name for count in counts for name, number in count.items() if number > 1}
+        before, after = (
+            form | {section: {_key(key, several): part for key, part in form[section].items()}}
+            for form in (before, after)
+        )
+    return before, after
+
+
+def _plain_name(key: str) -> str:
+    return key.rpartition("@")[0]
+
+
+def _key(key: str, several: set[str]) -> str:
+    return key if _plain_name(key) in several else _plain_name(key)
 
 
 def _written_task(task: TaskDef, actions: Mapping[Key, ActionDef]) -> dict[str, Any]:

@@ -64,15 +64,6 @@ def compile_mapping(template: JsonValue) -> Mapping:
     return Mapping(template, build, tuple(compiler.queries))
 
 
-def mapping_faults(template: JsonValue) -> tuple[MappingFault, ...]:
-    """Return all that is wrong with a template."""
-    try:
-        compile_mapping(template)
-    except MappingSyntax as refusal:
-        return refusal.faults
-    return ()
-
-
 class _Literal:
     """The function of a part of a template that holds no query."""
 

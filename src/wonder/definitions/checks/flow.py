@@ -8,8 +8,9 @@ from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.memory import Memory
 from wonder.definitions.faults import Path
 from wonder.language.expressions import Expression
+from wonder.language.expressions import show_path as show_in_expression
 from wonder.language.mappings import MappingSyntax, compile_mapping
-from wonder.language.paths import Query, compile_query
+from wonder.language.paths import PathSyntax, Query, compile_query, parse_dotted
 from wonder.language.schemas import Schema, Shape, closest, describe
 from wonder.language.values import JsonValue, show_path
 
@@ -49,7 +50,20 @@ class Sight:
 def check_expression_reads(expression: Expression, sight: Sight, where: Path, findings: Findings) -> None:
     """Note every path of an expression that can't be there."""
     for path in expression.paths:
-        check_read(path, sight, where, findings)
+        # A bare name is a field of state, so that is what a text in the wrong quotes has become.
+        if path[0] == "state" and len(path) == 2 and path[1] in expression.quoted:
+            _check_quoted(str(path[1]), sight, where, findings)
+        else:
+            check_read(path, sight, where, findings)
+
+
+def _check_quoted(name: str, sight: Sight, where: Path, findings: Findings) -> None:
+    shape, message = sight.shape(("state", name)), f'"{name}" in double quotes is a name, the field {name} of state'
+    if shape and shape.kind == "absent":
+        findings.error("unknown_field", where, f"{message}, which is never there", f"write '{name}' for the text")
+    elif shape and shape.kind == "open" and name not in sight.written:
+        hint = f"write '{name}' for the text, or {show_in_expression(('state', name))} for the field"
+        findings.warning("quoted_name", where, f"{message}, which no schema has", hint)
 
 
 def check_read(path: Path, sight: Sight, where: Path, findings: Findings) -> bool:
@@ -96,7 +110,33 @@ def check_mapping(template: JsonValue, sight: Sight, where: Path, findings: Find
     for place, query in mapping.queries:
         if query.prefix:
             check_read(query.prefix, sight, (*where, *place), findings)
-    return len(findings.faults) == before
+    sound = len(findings.faults) == before
+    _check_texts(template, sight, where, findings)
+    return sound
+
+
+def _check_texts(template: JsonValue, sight: Sight, where: Path, findings: Findings) -> None:
+    """Warn of each text that spells what could be read here, but lacks the `$.` that reads it."""
+    if isinstance(template, dict) and "$literal" not in template:
+        for key, part in template.items():
+            _check_texts(part, sight, (*where, key), findings)
+    elif isinstance(template, list):
+        for i, part in enumerate(template):
+            _check_texts(part, sight, (*where, i), findings)
+    elif isinstance(template, str) and _spells_known_field(template, sight):
+        hint = f"write $.{template} for the value, or {{$literal: {template}}} for the text"
+        findings.warning("path_as_text", where, f"'{template}' is a text here, not the value of that name", hint)
+
+
+def _spells_known_field(text: str, sight: Sight) -> bool:
+    root, dot, _ = text.partition(".")
+    if not dot or root not in sight.roots:
+        return False
+    try:
+        shape = sight.shape(parse_dotted(text))
+    except PathSyntax:
+        return False
+    return shape is not None and shape.kind == "known"
 
 
 def check_fit(template: JsonValue, sight: Sight, target: Schema, taker: str, where: Path, findings: Findings) -> None:

@@ -6,13 +6,20 @@ from wonder.definitions.checks.findings import Findings
 from wonder.definitions.faults import Path
 from wonder.definitions.records.graph import ExpressionCondition, StructuredCondition
 from wonder.errors import WonderError
-from wonder.language.expressions import Expression, ExpressionSyntax, Names, compile_expression, compile_structured
+from wonder.language.expressions import (
+    ROOTS,
+    Expression,
+    ExpressionSyntax,
+    Names,
+    compile_expression,
+    compile_structured,
+)
 from wonder.language.paths import PathSyntax, parse_dotted
 from wonder.language.targets import Target
 from wonder.language.templates import TemplateSyntax, compile_template
 
 CONTEXT_ROOTS = ("input", "state", "output")
-WORKFLOW_ROOTS = frozenset({*CONTEXT_ROOTS, "_branch", "_last_error"})
+WORKFLOW_ROOTS = ROOTS
 TASK_ROOTS = frozenset(CONTEXT_ROOTS)
 
 

@@ -20,7 +20,7 @@ from wonder.definitions.records.fields import (
 )
 from wonder.definitions.records.tenancy import Owned
 
-ActionKind = Literal[
+KindName = Literal[
     "llm_call",
     "mcp_tool",
     "http_request",
@@ -70,7 +70,7 @@ class Idempotency(Record):
 class ActionBody(Record):
     """What an author says of an action; `implementation` is checked by its kind."""
 
-    kind: ActionKind
+    kind: KindName
     implementation: Json = {}
     description: Description = ""
     tags: list[Tag] = []

@@ -24,7 +24,8 @@ Scope = Literal["workflow", "task"]
 
 
 def _literal_form(value: object) -> str:
-    return "from_context" if isinstance(value, dict) else "value"
+    # Asked about what a person wrote and, when a record is written out again, about the record that it became.
+    return "from_context" if isinstance(value, dict | Record) else "value"
 
 
 class LlmCall(Record):

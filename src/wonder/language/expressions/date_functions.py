@@ -212,7 +212,6 @@ def _go_to_weekday(moment: Moment, text: str) -> None:
     moment.move((ahead - back) * DAY)
 
 
-_AMOUNT = re.compile(r"[+-]?[^:\s-]*", re.ASCII)
 _CALENDAR_SHIFT = re.compile(r"([+-])(\d{4,5})-(\d\d)-(\d\d)(?:[\t-\r ](\d\d:\d\d.*))?", re.ASCII | re.DOTALL)
 # Each unit with the amounts that are too large, as C's short floats have them, and its seconds.
 _UNITS: Final = {

@@ -10,6 +10,7 @@ from wonder.language.expressions.names import Names, Path, show_path
 from wonder.language.expressions.operators import Scope
 from wonder.language.expressions.parser import parse
 from wonder.language.expressions.sql_values import Document, SqlValue, text_of
+from wonder.language.expressions.tokens import quoted_names
 from wonder.language.expressions.tree import (
     Between,
     Binary,
@@ -33,13 +34,14 @@ _SHOWN_CHARACTERS = 1_000
 class Expression:
     """An expression, compiled once; it can be evaluated any number of times, from any thread.
 
-    `paths` are the paths that it reads, each once, in order, from their roots on.
+    `paths` are the paths that it reads, each once, in order, from their roots on; `quoted` are the names that stand
+    alone and in double quotes.
     """
 
-    __slots__ = ("_evaluate", "_matches", "paths", "reads_last_error", "text")
+    __slots__ = ("_evaluate", "_matches", "paths", "quoted", "reads_last_error", "text")
 
-    def __init__(self, text: str, tree: Node) -> None:
-        self.text = text
+    def __init__(self, text: str, tree: Node, quoted: frozenset[str] = frozenset()) -> None:
+        self.text, self.quoted = text, quoted
         self.paths: tuple[Path, ...] = tuple(dict.fromkeys(_paths(tree)))
         self.reads_last_error = any(path[0] == "_last_error" for path in self.paths)
         self._evaluate = _compile_output(tree)
@@ -69,7 +71,7 @@ class Expression:
 
 def compile_expression(text: str, names: Names) -> Expression:
     """Compile an expression; raise ExpressionSyntax, or one of its kinds, if that can't be done."""
-    return Expression(text, parse(text, names))
+    return Expression(text, parse(text, names), quoted_names(text))
 
 
 def _paths(node: Node) -> Iterator[Path]:

@@ -354,14 +354,19 @@ class _Parser:
             fewest, most = SPECIAL_FUNCTIONS[name]
         else:
             near = _near(name)
-            hint = f"did you mean {near}()?" if near else "see the list of functions"
+            hint = (
+                f"did you mean {near}()?"
+                if near
+                else "there are those of SQLite, as coalesce(), length(), json_extract()"
+            )
             raise UnknownFunction(self._text, token.position, f"there is no function {name}(); {hint}")
         if name in DATE_FUNCTIONS and count < fewest and most is None:
             reason = f"{name}() without a time depends on the clock; give it a time from the context"
             raise ExpressionForbidden(self._text, token.position, reason)
         if count < fewest or (most is not None and count > most):
             wanted = f"{fewest}" if most == fewest else f"{fewest} to {most}" if most else f"at least {fewest}"
-            raise UnknownFunction(self._text, token.position, f"{name}() takes {wanted} arguments, not {count}")
+            noun = "argument" if wanted == "1" else "arguments"
+            raise UnknownFunction(self._text, token.position, f"{name}() takes {wanted} {noun}, not {count}")
 
     _SPECIAL: Final[dict[str, Callable[["_Parser", Node, Token], Node]]] = {
         "isnull": _null_test,

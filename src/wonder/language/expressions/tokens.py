@@ -44,6 +44,14 @@ def tokenize(text: str) -> list[Token]:
     return [*tokens, Token("end", "", len(text))]
 
 
+def quoted_names(text: str) -> frozenset[str]:
+    """Return the names of an expression that stand alone and in double quotes, as texts do in other languages."""
+    if '"' not in text:
+        return frozenset()
+    paths = [token for token in tokenize(text) if token.kind == "path" and token.text.startswith('"')]
+    return frozenset(str(token.path[0]) for token in paths if len(token.path) == 1)
+
+
 def _check_characters(text: str) -> None:
     for position, character in enumerate(text):
         if character == "\0" or "\ud800" <= character <= "\udfff":
@@ -66,6 +74,8 @@ def _next_token(text: str, at: int) -> tuple[Token, int]:
     path, end = read_path(text, at)
     if path:
         return Token("path", text[at:end], at, path), _checked_end(text, end)
+    if text.startswith("&&", at):
+        raise ExpressionSyntax(text, at, "&& means nothing in an expression; write AND")
     if operator := _OPERATOR.match(text, at):
         return Token("operator", operator[0], at), operator.end()
     raise _stray(text, at)
@@ -91,7 +101,11 @@ def _checked_end(text: str, end: int) -> int:
             text, end, 'expected a name directly behind the dot; write [0] for an index, and "a b" for an unusual name'
         )
     if following == "[":
-        raise ExpressionSyntax(text, end, "expected a zero-based index like [0] directly behind the path")
+        raise ExpressionSyntax(
+            text,
+            end,
+            'expected a zero-based index like [0] directly behind the path; a field is state.name, or state."a b"',
+        )
     return end
 
 
@@ -107,12 +121,16 @@ def _stray(text: str, at: int) -> ExpressionSyntax:
         return ExpressionSyntax(text, at, "the text that begins here has no closing '; write '' for a quote in it")
     if character == '"':
         return ExpressionSyntax(text, at, 'the name that begins here has no closing "')
+    if text.startswith("$.", at):
+        return ExpressionForbidden(text, at, "paths stand without $. in an expression; write state.a, not $.state.a")
     if character in "?:@$#":
         return ExpressionForbidden(
             text, at, f"parameters like {character}1 are not allowed; name what you mean by its path"
         )
     if character in "[`":
         return ExpressionSyntax(text, at, f'{character} does not quote names here; use double quotes ("a b")')
+    if character == "!":
+        return ExpressionSyntax(text, at, "! means nothing in an expression; write NOT")
     if character == ";":
         return ExpressionForbidden(text, at, "only a single expression is allowed; remove the ;")
     return ExpressionSyntax(text, at, f"{character!r} means nothing in an expression; remove it")

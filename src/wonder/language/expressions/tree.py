@@ -1,12 +1,10 @@
 """The syntax tree of an expression, in the shapes that SQLite gives it."""
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from wonder.language.expressions.names import Path
 from wonder.language.expressions.sql_values import Affinity, SqlValue
-
-Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">=", "is", "is not"]
 
 
 @dataclass(slots=True)
