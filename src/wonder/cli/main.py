@@ -1,10 +1,10 @@
 """The `wonder` command: finds the command that is meant, and imports only what that one needs."""
 
+import json
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 
 from wonder.errors import WonderError
 
@@ -20,8 +20,8 @@ COMMANDS = {
 _EPILOG = """\
 exit status: 0 done, 1 failed, 2 not accepted (a mistake in a definition or in the command line)
 
-Data is in .wonder/ of the working directory unless --db or WONDER_DATABASE_URL says otherwise
-(sqlite:///path/to/file.db or postgresql://user@host/name).
+Data is in .wonder/ of the working directory unless --db, WONDER_DATABASE_URL or `database_url` in wonder.toml says
+otherwise (sqlite:///path/to/file.db or postgresql://user@host/name).
 `wonder COMMAND --help` says more about a command."""
 
 
@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_help())
         return 0 if words else 2
     if words[0] == "--version":
+        from importlib.metadata import version  # takes as long to import as all the rest
+
         print(f"wonder {version('wonder-workflows')}")
         return 0
     if words[0] not in COMMANDS:
@@ -66,7 +68,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     try:
         return int(command.run(given))
     except WonderError as error:
-        return command.refuse(given, error) if hasattr(command, "refuse") else _refuse(error)
+        return command.refuse(given, error) if hasattr(command, "refuse") else _refuse(given, error)
     except BrokenPipeError:
         # Who reads us has stopped reading (`wonder … | head`): that is no fault of the command.
         sys.stderr.close()
@@ -76,6 +78,9 @@ def _run(name: str, words: Sequence[str]) -> int:
         return 130
 
 
-def _refuse(error: WonderError) -> int:
+def _refuse(given: Namespace, error: WonderError) -> int:
     print(f"wonder: {error}", file=sys.stderr)
+    if getattr(given, "json", False):
+        # The form that the REST API answers with too (SPEC 14), so that a program never meets an empty answer.
+        print(json.dumps({"error": str(error), "code": error.code}, ensure_ascii=False, indent=2))
     return 2
