@@ -44,7 +44,7 @@ async def run(store: Store, *statements: str) -> None:
 
 async def test_a_healthy_database_has_no_findings(store: Store, flow: StoredVersion) -> None:
     assert await check(store) == []
-    assert len(expected_tables(store.dialect)) == 20
+    assert len(expected_tables(store.dialect)) == 33
 
 
 async def test_a_server_that_does_not_keep_what_it_promised_is_a_warning(store: Store) -> None:
@@ -91,7 +91,7 @@ async def test_a_missing_table_is_found(store: Store) -> None:
 async def test_migrations_that_are_not_ours_are_found(store: Store) -> None:
     await run(store, "UPDATE schema_migrations SET sha256 = 'x'")
     assert [finding.code for finding in await check(store)] == ["MIGRATION_CHANGED"]
-    await run(store, "UPDATE schema_migrations SET number = 99")
+    await run(store, "UPDATE schema_migrations SET number = number + 98")
     assert [finding.code for finding in await check(store)] == ["DATABASE_NEWER"]
 
 
@@ -110,9 +110,11 @@ async def test_a_broken_foreign_key_is_found(tmp_path: Path) -> None:
 async def test_a_damaged_file_is_found(tmp_path: Path) -> None:
     store = await open_store(f"sqlite:///{tmp_path}/app.db")
     await ensure_default(store, clock=clock, new_id=new_id)
+    ((page,),) = await store.query("SELECT rootpage FROM sqlite_schema WHERE name = 'action_defs'")
+    assert isinstance(page, int)
     await store.close()
     content = bytearray((tmp_path / "app.db").read_bytes())
-    content[-4096 * 3 :] = b"\xff" * 4096 * 3
+    content[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
     (tmp_path / "app.db").write_bytes(content)
     opened = await open_store(f"sqlite:///{tmp_path}/app.db")
     findings = await check_database(opened)

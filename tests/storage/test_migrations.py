@@ -45,6 +45,11 @@ def extend(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
     monkeypatch.setattr(migrations, "known_migrations", lambda dialect: (*real(dialect), *more))
 
 
+def next_number() -> int:
+    """The number of a migration that does not exist yet."""
+    return len(known_migrations("sqlite")) + 1
+
+
 def test_migrations_have_the_same_numbers_and_names_on_both_databases() -> None:
     names = [[(one.number, one.name) for one in known_migrations(dialect)] for dialect in ("sqlite", "postgresql")]
     assert names[0] == names[1]
@@ -135,23 +140,25 @@ async def test_a_migration_that_was_edited_after_it_landed_is_refused(
 async def test_an_old_database_is_migrated_or_refused_as_asked(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    extend(monkeypatch, Migration(2, "more", "CREATE TABLE more (x TEXT); INSERT INTO more VALUES ('y');"))
+    number = next_number()
+    extend(monkeypatch, Migration(number, "more", "CREATE TABLE more (x TEXT); INSERT INTO more VALUES ('y');"))
     assert [one.name for one in await pending_migrations(store)] == ["more"]
     with pytest.raises(DatabaseNotMigrated) as refused:
         await open_store(store_url, migrations="require")
     assert refused.value.missing == 1
     again = await open_store(store_url)
     assert await again.query("SELECT x FROM more") == [("y",)]
-    assert [one.number for one in await applied_migrations(again)] == [1, 2]
+    assert [one.number for one in await applied_migrations(again)] == list(range(1, number + 1))
     await again.close()
 
 
 async def test_a_migration_that_fails_leaves_nothing_behind(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = Migration(2, "broken", "CREATE TABLE half (x TEXT); CREATE TABLE workflows (x TEXT);")
+    number = next_number()
+    broken = Migration(number, "broken", "CREATE TABLE half (x TEXT); CREATE TABLE workflows (x TEXT);")
     extend(monkeypatch, broken)
     with pytest.raises(MigrationFailed, match="workflows") as failed:
         await open_store(store_url)
-    assert (failed.value.number, failed.value.name) == (2, "broken")
+    assert (failed.value.number, failed.value.name) == (number, "broken")
     assert not await store.fetch("table_exists", "half")

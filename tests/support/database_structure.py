@@ -17,11 +17,13 @@ SELECT 'table ' || conrelid::regclass || ' constraint ' || pg_get_constraintdef(
 FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
 UNION ALL
 SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = current_schema()
+UNION ALL
+SELECT 'view ' || viewname || ' ' || definition FROM pg_views WHERE schemaname = current_schema()
 """
 
 
 async def describe(reader: Reader, dialect: Dialect) -> list[str]:
-    """Describe all tables, columns, constraints and indexes."""
+    """Describe all tables, columns, constraints, indexes and views."""
     if dialect == "postgresql":
         return sorted(str(line) for (line,) in await reader.query(POSTGRES))
     lines = []
@@ -30,6 +32,8 @@ async def describe(reader: Reader, dialect: Dialect) -> list[str]:
         lines += await _describe_table(reader, str(name))
         lines += [f"table {name} check {check}" for check in _checks(str(sql))]
         lines += [f"table {name} strict {str(sql).rstrip().endswith('STRICT')}"]
+    for name, sql in await reader.query("SELECT name, sql FROM sqlite_schema WHERE type = 'view'"):
+        lines.append(f"view {name} {sql}")
     return sorted(lines)
 
 

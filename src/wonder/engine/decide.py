@@ -23,7 +23,7 @@ from wonder.engine.decisions import (
     ReleaseToken,
     SetTimer,
 )
-from wonder.engine.ending import WORKFLOW_TIMER
+from wonder.engine.ending import WORKFLOW_TIMER, fail_run
 from wonder.engine.facts import (
     CancelRequested,
     ChildEnded,
@@ -33,6 +33,7 @@ from wonder.engine.facts import (
     InputGiven,
     PauseRequested,
     ResumeRequested,
+    RunBroken,
     RunQueued,
     RunStarted,
     TaskCompleted,
@@ -275,6 +276,10 @@ def _resume_requested(turn: Turn, fact: ResumeRequested) -> None:
         resume_by_request(turn)
 
 
+def _run_broken(turn: Turn, fact: RunBroken) -> None:
+    fail_run(turn, fact.failure)
+
+
 def _turn_continued(turn: Turn, fact: TurnContinued) -> None:
     """Nothing happened but that time is given."""
 
@@ -312,5 +317,6 @@ _TAKERS: dict[type, Callable[[Turn, Any], None]] = {
     CancelRequested: _cancel_requested,
     PauseRequested: _pause_requested,
     ResumeRequested: _resume_requested,
+    RunBroken: _run_broken,
     TurnContinued: _turn_continued,
 }

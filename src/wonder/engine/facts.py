@@ -111,6 +111,12 @@ class ResumeRequested(Struct, frozen=True, gc=False):
     """Somebody wants a paused run to go on."""
 
 
+class RunBroken(Struct, frozen=True, gc=False):
+    """The engine itself failed on the run, which can't go on."""
+
+    failure: Failure
+
+
 class TurnContinued(Struct, frozen=True, gc=False):
     """The run, which went to the back of the line, has its turn again (CTL-20)."""
 
@@ -130,5 +136,6 @@ Fact: TypeAlias = (
     | CancelRequested
     | PauseRequested
     | ResumeRequested
+    | RunBroken
     | TurnContinued
 )

@@ -107,6 +107,16 @@ async def load_definition(reader: Reader, kind: type[D], id: str, version: int |
     return table.build(fields)
 
 
+async def newest_version(reader: Reader, workflow_def_id: str) -> int:
+    """Tell the newest version of a workflow that is not archived; raises NotFound."""
+    rows = await reader.fetch("newest_live_version(workflow_defs)", workflow_def_id)
+    if not rows:
+        raise NotFound("workflow", workflow_def_id)
+    version = rows[0][0]
+    assert isinstance(version, int)
+    return version
+
+
 async def load_triggers(reader: Reader, workflow_def_id: str, version: int) -> list[Trigger]:
     """Load what a run of this definition version starts when it has completed."""
     rows = await reader.fetch_named("children(triggers)", workflow_def_id, version)

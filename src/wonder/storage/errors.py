@@ -185,3 +185,15 @@ class StoreClosed(WonderError):
 
     def __init__(self) -> None:
         super().__init__("the store is closed; open it again")
+
+
+class LeaseLost(WonderError):
+    """Another process is the one that writes now; nothing of the transaction was kept (INV-5)."""
+
+    code = "LEASE_LOST"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another process runs the engine of this database now, so nothing was written; "
+            "stop this one, or let it claim the lease again"
+        )

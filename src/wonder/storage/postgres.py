@@ -1,15 +1,16 @@
 """The Store on PostgreSQL: a pool of connections, each query prepared once per connection."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeAlias
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 
-from wonder.storage.errors import DatabaseUnsuitable
+from wonder.storage.errors import DatabaseUnsuitable, LeaseLost
+from wonder.storage.postgres_commits import COPIED_ROWS_MIN, Combined, insertion
 from wonder.storage.postgres_errors import translated, translated_opening
 from wonder.storage.queries import Queries, load_queries
-from wonder.storage.store import Dialect, Entry, Row, Transaction, Value
+from wonder.storage.store import Dialect, Entry, Fence, Row, Transaction, Value
 from wonder.storage.url import PostgresAddress
 
 OLDEST_VERSION = 14
@@ -30,6 +31,7 @@ class PostgresStore:
         self.address = address.shown
         self._pool, self._busy_seconds = pool, busy_seconds
         self._queries = load_queries("postgresql")
+        self._combined = Combined(self._queries)
 
     @classmethod
     async def open(cls, address: PostgresAddress, *, busy_seconds: float, connections: int) -> "PostgresStore":
@@ -95,13 +97,21 @@ class PostgresStore:
         finally:
             await self._pool.release(connection)
 
-    async def commit(self, batch: Iterable[Entry]) -> None:
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns."""
-        statements = [(query, self._queries.resolve(query), rows) for query, rows in batch]
-        async with self._connection("commit") as connection, connection.transaction(isolation="read_committed"):
-            for query, sql, rows in statements:
-                with translated(query):
-                    await connection.executemany(sql, rows)
+        entries = [(query, self._queries.resolve(query), rows) for query, rows in batch]
+        combined = self._combined.statement(entries, fence) if independent else None
+        async with self._connection("commit") as connection:
+            if combined is not None:
+                with translated("commit"), _fenced():
+                    await connection.fetch(combined[0], *combined[1])
+                return
+            async with connection.transaction(isolation="read_committed"):
+                if fence is not None and not await connection.fetch(self._queries[fence.query], *fence.parameters):
+                    raise LeaseLost
+                for query, sql, rows in entries:
+                    with translated(query):
+                        await _write(connection, sql, rows)
 
     async def close(self) -> None:
         """Let go of the server; what is under way ends first."""
@@ -185,6 +195,26 @@ class PostgresTransaction:
         except BaseException:
             self._failed = True
             raise
+
+
+async def _write(connection: Connection, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+    copied = insertion(sql) if len(rows) >= COPIED_ROWS_MIN else None
+    if copied is None:
+        await connection.executemany(sql, rows)
+        return
+    try:
+        await connection.copy_records_to_table(copied.table, columns=copied.columns, records=rows)
+    except (OverflowError, TypeError, ValueError) as error:
+        # What executemany wraps, COPY lets through as it is.
+        raise asyncpg.DataError(str(error)) from error
+
+
+@contextmanager
+def _fenced() -> Iterator[None]:
+    try:
+        yield
+    except asyncpg.DivisionByZeroError as error:
+        raise LeaseLost from error
 
 
 async def _set_up(connection: Connection) -> None:

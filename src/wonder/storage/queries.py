@@ -61,6 +61,11 @@ def for_dialect(sql: str, dialect: Dialect) -> str:
     return _PARAMETER.sub(lambda found: f"?{found['number']}" if found["number"] else found[0], sql)
 
 
+def shifted(sql: str, by: int) -> str:
+    """Count a query's parameters from a higher number on, so that it can be part of a bigger one."""
+    return _PARAMETER.sub(lambda found: f"${int(found['number']) + by}" if found["number"] else found[0], sql)
+
+
 def _parse(text: str) -> Iterator[tuple[str, str]]:
     headers = list(_HEADER.finditer(text))
     ends = [header.start() for header in headers[1:]] + [len(text)]

@@ -1,23 +1,30 @@
 """The Store on SQLite: WAL with full durability, one writer thread, readers that never wait for it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import apsw
 
-from wonder.storage.errors import StoreClosed
+from wonder.storage.errors import DatabaseBusy, LeaseLost, StoreClosed
 from wonder.storage.queries import Queries, load_queries
 from wonder.storage.sqlite_connection import connect
 from wonder.storage.sqlite_errors import translated
 from wonder.storage.sqlite_thread import ConnectionThreads
-from wonder.storage.store import Dialect, Entry, Row, Transaction, Value
+from wonder.storage.store import Dialect, Entry, Fence, Row, Transaction, Value
 from wonder.storage.url import SqliteAddress
 
 READERS = 2
+# On a disk where commits take less than this, one of few rows is made without changing threads: the loop waits for it
+# no longer than for a busy callback.
+FAST_SECONDS = 0.001
+FEW_ROWS = 32
 Result = TypeVar("Result")
+# (name or text of a query, its SQL, its rows of parameters)
+Statement: TypeAlias = tuple[str, str, Sequence[Sequence[Value]]]
 
 
 class SqliteStore:
@@ -27,6 +34,7 @@ class SqliteStore:
 
     def __init__(self, address: SqliteAddress, *, busy_seconds: float) -> None:
         self.address = address.shown
+        self._busy_ms = int(busy_seconds * 1000)
         self._queries = load_queries("sqlite")
         self._writer = ConnectionThreads("writer", partial(connect, address, busy_seconds=busy_seconds), 1)
         reading = partial(connect, address, busy_seconds=busy_seconds, only_reads=True)
@@ -34,6 +42,8 @@ class SqliteStore:
         # Held by an open transaction, so that no other job comes between its statements.
         self._writing = asyncio.Lock()
         self._closed = False
+        # How long commits of few rows take, as it was with the last ones; the disk is taken for slow at first.
+        self._commit_seconds = 0.005
 
     @classmethod
     async def open(cls, address: SqliteAddress, *, busy_seconds: float) -> "SqliteStore":
@@ -78,12 +88,36 @@ class SqliteStore:
             finally:
                 transaction.ended = True
 
-    async def commit(self, batch: Iterable[Entry]) -> None:
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns."""
         resolve = self._queries.resolve
-        job = partial(_commit, [(query, resolve(query), rows) for query, rows in batch], self.address)
+        statements = [(query, resolve(query), rows) for query, rows in batch]
+        rows_count = sum(len(rows) for _, _, rows in statements)
+        asked = None if fence is None else (self._queries[fence.query], fence.parameters)
+        job = partial(_commit, statements, asked, self.address)
         async with self._writing:
-            await self._writer.submit(job)
+            if rows_count > FEW_ROWS:
+                await self._writer.submit(job)
+                return
+            began = time.monotonic()
+            if self._commit_seconds >= FAST_SECONDS or not self._commit_here(job):
+                await self._writer.submit(job)
+            self._commit_seconds += (time.monotonic() - began - self._commit_seconds) / 8
+
+    def _commit_here(self, job: Callable[[apsw.Connection], None]) -> bool:
+        """Commit without changing threads, which takes as long as a fast commit; False if it would have to wait."""
+        connection = self._writer.lend()
+        if connection is None:
+            return False
+        connection.set_busy_timeout(0)
+        try:
+            job(connection)
+        except DatabaseBusy:
+            # Another process writes. The loop must not wait for it.
+            return False
+        finally:
+            connection.set_busy_timeout(self._busy_ms)
+        return True
 
     async def close(self) -> None:
         """Let go of the file; a transaction under way ends first, a read under way is broken off."""
@@ -187,11 +221,15 @@ def _roll_back(database: str, connection: apsw.Connection) -> None:
 
 
 def _commit(
-    statements: Sequence[tuple[str, str, Sequence[Sequence[Value]]]], database: str, connection: apsw.Connection
+    statements: Sequence[Statement],
+    fence: tuple[str, Sequence[Value]] | None,
+    database: str,
+    connection: apsw.Connection,
 ) -> None:
     query = "begin"
     try:
         connection.execute("BEGIN IMMEDIATE")
+        _check_fence(fence, connection)
         for query, sql, rows in statements:  # noqa: B007 - the name is for the error below
             _exhaust(connection.executemany(sql, rows))
         query = "commit"
@@ -200,6 +238,11 @@ def _commit(
         _roll_back(database, connection)
         with translated(query, database):
             raise
+
+
+def _check_fence(fence: tuple[str, Sequence[Value]] | None, connection: apsw.Connection) -> None:
+    if fence is not None and not connection.execute(*fence).fetchall():
+        raise LeaseLost
 
 
 def _exhaust(cursor: Any) -> None:

@@ -48,6 +48,11 @@ class ConnectionThreads:
         self._jobs.put(_Job(work, loop, future))
         return future
 
+    def lend(self) -> apsw.Connection | None:
+        """Give a connection for use in the caller's own thread, until it next awaits; None while a job is under way."""
+        idle = self._connections and not self._under_way and not self._closed
+        return self._connections[0] if idle else None
+
     async def close(self) -> None:
         """Let the jobs in the line end, then close the connections."""
         self._closed = True

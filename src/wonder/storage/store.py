@@ -2,13 +2,22 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 Value: TypeAlias = bool | int | float | str | bytes | None
 Row: TypeAlias = tuple[Value, ...]
 # (named query or generated SQL text, its rows of parameters)
 Entry: TypeAlias = tuple[str, Sequence[Sequence[Value]]]
+
+
+class Fence(NamedTuple):
+    """A named query that gives a row as long as we may write; who may not is refused before anything is written."""
+
+    query: str
+    parameters: tuple[Value, ...]
+
+
 # Gives the time as ISO 8601 text in UTC.
 Clock: TypeAlias = Callable[[], str]
 # Gives a new ULID.
@@ -55,8 +64,12 @@ class Store(Reader, Protocol):
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: committed and durable when left normally, rolled back on any exception."""
 
-    async def commit(self, batch: Iterable[Entry]) -> None:
-        """Write a whole batch in one transaction, in order; durable when this returns."""
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
+        """Write a whole batch in one transaction, in order; durable when this returns.
+
+        The fence is asked in the same transaction; when it gives no row, nothing is written and LeaseLost is raised.
+        `independent` says that no two statements of the batch touch the same row, so that their order does not matter.
+        """
 
     async def close(self) -> None:
         """Let go of the database; closing twice is harmless."""

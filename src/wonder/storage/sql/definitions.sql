@@ -9,6 +9,11 @@ SELECT * FROM {table} WHERE id = $1 AND version = $2;
 -- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
 SELECT * FROM {table} WHERE id = $1 AND archived_at IS NULL ORDER BY version DESC LIMIT 1;
 
+-- name: newest_live_version
+-- tables: workflow_defs
+-- Asked with every start of a run, so without the content.
+SELECT version FROM {table} WHERE id = $1 AND archived_at IS NULL ORDER BY version DESC LIMIT 1;
+
 -- name: find_in_project
 -- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
 -- A name, at its newest version unless one is asked for.

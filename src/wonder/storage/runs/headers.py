@@ -1,0 +1,116 @@
+"""Headers: a run without its tokens and context, as lists show it and loading begins with it."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from wonder.engine.failure import Failure
+from wonder.language.values import JsonValue, encode_json
+from wonder.storage.pages import LAST, LIMIT, Page, check_limit, cut, read_cursor, write_cursor
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.runs.cells import failure_from, from_json, number, number_or_none, text, text_or_none
+from wonder.storage.store import Reader, Value
+
+
+class RunHeader(Struct, frozen=True, kw_only=True):
+    """What is known of a run as a whole; times are milliseconds since 1970."""
+
+    id: str
+    project_id: str
+    workflow_id: str | None
+    workflow_def_id: str
+    workflow_version: int
+    status: str
+    paused_reason: str | None
+    gate_item_id: str | None
+    timeout_left_ms: int | None
+    depth: int
+    parent_run_id: str | None
+    parent_token_id: str | None
+    parent_node_id: str | None
+    retry_of_run_id: str | None
+    forked_from_run_id: str | None
+    forked_from_sequence: int | None
+    idempotency_key: str | None
+    owner_id: str | None
+    queued_input: JsonValue
+    """The input of a run that has not started; afterwards it is in the context."""
+    output: JsonValue
+    error: Failure | None
+    created_ms: int
+    started_ms: int | None
+    completed_ms: int | None
+    sequence: int
+    """The number of its last event; 0 in lists, where nobody asks for it."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has its final status."""
+        return self.completed_ms is not None
+
+
+async def load_header(reader: Reader, run_id: str) -> RunHeader:
+    """Load one run's header; raises NotFound."""
+    rows = await reader.fetch_named("run_headers", run_id)
+    if not rows:
+        raise NotFound("run", run_id)
+    return _header(rows[0])
+
+
+async def load_headers(reader: Reader, run_ids: Sequence[str]) -> list[RunHeader]:
+    """Load the headers of many runs at once, in the order of their ids; those that are not there are left out."""
+    rows = await reader.fetch_named("headers_of_runs", encode_json(list(run_ids)))
+    return [_header(row) for row in rows]
+
+
+async def list_runs(
+    reader: Reader,
+    project_id: str,
+    *,
+    status: str | None = None,
+    workflow_id: str | None = None,
+    workflow_def_id: str | None = None,
+    limit: int = LIMIT,
+    cursor: str | None = None,
+) -> Page[RunHeader]:
+    """List a project's runs, newest first, page by page; raises BadLimit or BadCursor."""
+    check_limit(limit)
+    (before,) = read_cursor(cursor, "runs", LAST)
+    rows = await reader.fetch_named("list_runs", project_id, before, status, workflow_id, workflow_def_id, limit + 1)
+    page, more = cut([_header(row) for row in rows], limit)
+    return Page(page, write_cursor("runs", page[-1].id) if more else None)
+
+
+async def children_of_run(reader: Reader, run_id: str) -> list[RunHeader]:
+    """List the sub-workflows that a run has called, oldest first."""
+    return [_header(row) for row in await reader.fetch_named("children_of_run", run_id)]
+
+
+def _header(row: Mapping[str, Value]) -> RunHeader:
+    return RunHeader(
+        id=text(row["id"]),
+        project_id=text(row["project_id"]),
+        workflow_id=text_or_none(row["workflow_id"]),
+        workflow_def_id=text(row["workflow_def_id"]),
+        workflow_version=number(row["workflow_version"]),
+        status=text(row["status"]),
+        paused_reason=text_or_none(row["paused_reason"]),
+        gate_item_id=text_or_none(row["gate_item_id"]),
+        timeout_left_ms=number_or_none(row["timeout_left_ms"]),
+        depth=number(row["depth"]),
+        parent_run_id=text_or_none(row["parent_run_id"]),
+        parent_token_id=text_or_none(row["parent_token_id"]),
+        parent_node_id=text_or_none(row["parent_node_id"]),
+        retry_of_run_id=text_or_none(row["retry_of_run_id"]),
+        forked_from_run_id=text_or_none(row["forked_from_run_id"]),
+        forked_from_sequence=number_or_none(row["forked_from_sequence"]),
+        idempotency_key=text_or_none(row["idempotency_key"]),
+        owner_id=text_or_none(row["owner_id"]),
+        queued_input=from_json(row["input"]),
+        output=from_json(row["output"]),
+        error=failure_from(row["error"]),
+        created_ms=number(row["created_ms"]),
+        started_ms=number_or_none(row["started_ms"]),
+        completed_ms=number_or_none(row["completed_ms"]),
+        sequence=number(row["sequence"]),
+    )

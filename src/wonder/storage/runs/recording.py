@@ -1,0 +1,188 @@
+"""Recording: the decisions of many runs between two commits become one batch of rows, each row written once."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wonder.engine.decisions import (
+    AbandonBranch,
+    AdoptSnapshot,
+    AwaitEvent,
+    CancelTimer,
+    CloseGroup,
+    CreateToken,
+    Decision,
+    DispatchTask,
+    EndRun,
+    EnterJoin,
+    FireJoin,
+    MoveToken,
+    OpenFanOut,
+    RecordEvent,
+    ReleaseToken,
+    RequestInput,
+    SetLoop,
+    SetRunStatus,
+    SetTimer,
+    SettleBranch,
+    StartRun,
+    StopAwaiting,
+    SuspendToken,
+    WithdrawInput,
+    WriteBranchOutput,
+    WriteContext,
+)
+from wonder.engine.restore import Snapshot
+from wonder.language.values import JsonValue
+from wonder.storage.runs.cells import to_json, to_json_or_null
+from wonder.storage.runs.outside import OutsideEvent
+from wonder.storage.runs.records import NewRun, Recorded
+from wonder.storage.runs.run_rows import RunRows
+from wonder.storage.runs.scope_rows import ScopeRows
+from wonder.storage.runs.snapshots import snapshot_row
+from wonder.storage.runs.token_rows import TokenRows
+from wonder.storage.runs.wait_rows import TELLING, WaitRows
+from wonder.storage.store import Entry, Fence, Row, Store
+
+Take = Callable[[Recorded, Any, int], None]
+
+
+class Batch:
+    """What is to be written with the next commit; once `entries` was asked, nothing more can be added."""
+
+    def __init__(self) -> None:
+        self._runs = runs = RunRows()
+        self._tokens = tokens = TokenRows()
+        self._scopes = scopes = ScopeRows()
+        self._waits = waits = WaitRows()
+        self._events: list[Row] = []
+        self._snapshots: list[Row] = []
+        self._answers: list[Row] = []
+        self.is_empty = True
+        self._takers: dict[type, Take] = {
+            StartRun: runs.start,
+            AdoptSnapshot: self._adopt,
+            SetRunStatus: runs.set_status,
+            EndRun: self._end_run,
+            WriteContext: runs.write,
+            CreateToken: tokens.create,
+            MoveToken: tokens.move,
+            ReleaseToken: tokens.release,
+            DispatchTask: tokens.dispatch,
+            SuspendToken: tokens.suspend,
+            EnterJoin: self._enter_join,
+            OpenFanOut: scopes.open,
+            FireJoin: scopes.fire,
+            CloseGroup: scopes.close,
+            SetLoop: scopes.set_loop,
+            WriteBranchOutput: self._touch,
+            SettleBranch: self._touch,
+            AbandonBranch: self._touch,
+            SetTimer: waits.set_timer,
+            CancelTimer: waits.cancel_timer,
+            RequestInput: waits.request_input,
+            WithdrawInput: waits.withdraw_input,
+            AwaitEvent: waits.await_event,
+            StopAwaiting: waits.stop_awaiting,
+        }
+
+    def start(self, run: NewRun) -> None:
+        """Add a run that was accepted; its first decisions may follow in the same batch."""
+        self.is_empty = False
+        self._runs.insert(run)
+
+    def add(self, record: Recorded, decisions: Sequence[Decision], now_ms: int) -> None:
+        """Add the decisions of one turn, which the run's state has taken in already.
+
+        To be called before the run has another turn: rows of branches are read from its state, here and now.
+        """
+        self.is_empty = False
+        run_id, takers, append = record.id, self._takers, self._events.append
+        for decision in decisions:
+            if type(decision) is RecordEvent:
+                metadata = decision.metadata
+                append(
+                    (
+                        run_id,
+                        decision.sequence,
+                        decision.step,
+                        decision.type,
+                        decision.at_ms,
+                        decision.node_id,
+                        decision.token_id,
+                        decision.path_id,
+                        to_json(metadata) if metadata else "{}",
+                        decision.tokens,
+                        decision.cost_usd,
+                    )
+                )
+                if decision.type in TELLING:
+                    self._waits.hear(record, decision)
+            else:
+                take = takers.get(type(decision))
+                if take is not None:
+                    take(record, decision, now_ms)
+        if self._scopes.is_touched:
+            self._scopes.settle(record)
+
+    def snapshot(self, snapshot: Snapshot, now_ms: int) -> None:
+        """Add a snapshot of a run."""
+        self.is_empty = False
+        self._snapshots.append(snapshot_row(snapshot, now_ms))
+
+    def keep_answer(self, item_id: str, answer: JsonValue) -> None:
+        """Add what a person answered; that the item is answered comes with the decisions."""
+        self._waits.keep_answer(item_id, answer)
+
+    def keep_event(self, event: OutsideEvent, *, used: bool) -> None:
+        """Add an event from outside; one that woke somebody is kept only for its sender's id, if it has one."""
+        if not used or event.sender_id is not None:
+            self.is_empty = False
+            self._waits.keep_event(event.row(used=used))
+
+    def use_event(self, id: str, now_ms: int) -> None:
+        """Add that a kept event was given to a token that came to wait for it."""
+        self.is_empty = False
+        self._waits.use_event(id, now_ms)
+
+    def answer_request(self, id: str, now_ms: int, result: JsonValue = None, error: JsonValue = None) -> None:
+        """Add the answer to a request of another process, which is carried out with this batch."""
+        self.is_empty = False
+        self._answers.append((id, to_json_or_null(result), to_json_or_null(error), now_ms))
+
+    def entries(self) -> list[Entry]:
+        """Give all statements with their rows, in the order in which they are to be run."""
+        entries = [*self._runs.entries(), *self._tokens.entries(), *self._scopes.entries(), *self._waits.entries()]
+        if self._events:
+            entries.append(("insert_event", self._events))
+        entries += self._runs.context_entries()
+        if self._snapshots:
+            entries.append(("put_snapshot", self._snapshots))
+        if self._answers:
+            entries.append(("answer_request", self._answers))
+        return entries
+
+    async def commit(self, store: Store, *, fence: Fence | None = None) -> None:
+        """Write the batch; durable when this returns. Raises LeaseLost where the fence no longer stands."""
+        entries = self.entries()
+        # Each row is written once, whatever happened to it. Only lists of a context that are made anew delete rows
+        # whose keys others then take.
+        independent = not any(query.startswith("DELETE ") for query, _ in entries)
+        await store.commit(entries, fence=fence, independent=independent)
+
+    def _adopt(self, record: Recorded, decision: AdoptSnapshot, now_ms: int) -> None:
+        snapshot = decision.snapshot
+        self._runs.adopt(record, snapshot.run, now_ms)
+        self._scopes.adopt(record, snapshot)
+        for token in snapshot.tokens:
+            self._tokens.adopt(record, token, now_ms)
+
+    def _end_run(self, record: Recorded, decision: EndRun, now_ms: int) -> None:
+        self._runs.end(record, decision, now_ms)
+        self._scopes.end_run(record)
+
+    def _enter_join(self, record: Recorded, decision: EnterJoin, now_ms: int) -> None:
+        self._tokens.join(record, decision, now_ms)
+        self._scopes.touch(decision.group_id, decision.branch_index)
+
+    def _touch(self, record: Recorded, decision: WriteBranchOutput | SettleBranch | AbandonBranch, now_ms: int) -> None:
+        self._scopes.touch(decision.group_id, decision.branch_index)

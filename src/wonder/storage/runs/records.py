@@ -1,0 +1,101 @@
+"""Records: what is known of a run beside its state, when it is started and while it is in memory."""
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from wonder.context.plan import ContextPlan
+from wonder.engine.state import Group, RunState
+from wonder.language.values import JsonValue
+from wonder.storage.runs.cells import to_json
+from wonder.storage.store import Value
+
+
+class NewRun(Struct, frozen=True, kw_only=True):
+    """A run that was accepted: who it belongs to, what it is a run of, and how it came about."""
+
+    id: str
+    project_id: str
+    workflow_def_id: str
+    workflow_version: int
+    input: JsonValue
+    created_ms: int
+    workflow_id: str | None = None
+    """None for a sub-workflow, which is called by its definition."""
+    depth: int = 0
+    parent_run_id: str | None = None
+    parent_token_id: str | None = None
+    parent_node_id: str | None = None
+    retry_of_run_id: str | None = None
+    forked_from_run_id: str | None = None
+    forked_from_sequence: int | None = None
+    idempotency_key: str | None = None
+    input_hash: str | None = None
+    owner_id: str | None = None
+
+    def row(self) -> list[Value]:
+        """Give its row, `queued`, with the input, which stays there until the run starts."""
+        return [
+            self.id,
+            self.project_id,
+            self.workflow_id,
+            self.workflow_def_id,
+            self.workflow_version,
+            "queued",
+            None,
+            None,
+            None,
+            self.depth,
+            self.parent_run_id,
+            self.parent_token_id,
+            self.parent_node_id,
+            self.retry_of_run_id,
+            self.forked_from_run_id,
+            self.forked_from_sequence,
+            self.idempotency_key,
+            self.input_hash,
+            self.owner_id,
+            to_json(self.input),
+            None,
+            None,
+            self.created_ms,
+            None,
+            None,
+        ]
+
+
+class _Branches(NamedTuple):
+    """The branches of a group: how many, and up to which index each transition made them."""
+
+    total: int
+    ends: list[tuple[int, str]]
+
+
+class Recorded:
+    """A run in memory, with what its rows say once the batches that it was added to are durable."""
+
+    __slots__ = ("groups", "id", "output", "plan", "project_id", "run", "state")
+
+    def __init__(self, run: RunState, plan: ContextPlan, project_id: str) -> None:
+        self.run, self.plan, self.project_id, self.id = run, plan, project_id, run.id
+        self.state, self.output = run.state, run.output
+        self.groups = {group.id: _branches_of(group) for group in run.groups.values()}
+
+    def open_group(self, group_id: str, segments: list[tuple[str, int, list[JsonValue] | None]]) -> None:
+        """Note which branches a group has, for the rows of their tokens."""
+        ends, total = [], 0
+        for transition_id, count, _ in segments:
+            total += count
+            ends.append((total, transition_id))
+        self.groups[group_id] = _Branches(total, ends)
+
+    def branch(self, group_id: str | None, index: int) -> tuple[int, str | None]:
+        """Give how many branches a token's group has, and which transition made its own."""
+        if group_id is None:
+            return 1, None
+        total, ends = self.groups[group_id]
+        return total, next(transition_id for end, transition_id in ends if index < end)
+
+
+def _branches_of(group: Group) -> _Branches:
+    return _Branches(group.total, [(s.first + s.count, s.transition.id) for s in group.segments])

@@ -1,0 +1,54 @@
+"""How a run stands: how far its nodes are, and whether anything but a person or an outside event can move it on."""
+
+from typing import NamedTuple
+
+from wonder.language.values import encode_json
+from wonder.storage.runs.cells import from_json, number, text
+from wonder.storage.runs.headers import RunHeader, load_headers
+from wonder.storage.store import Reader
+
+# The workflow's own time-out ends a run or asks a person: it does not move it on.
+_WORKFLOW_TIMER = "workflow"
+_OUTSIDE = ("human_input", "wait_for_event")
+
+
+class NodeCount(NamedTuple):
+    """How many tokens a node has in a status."""
+
+    node_id: str
+    status: str
+    tokens: int
+
+
+async def count_tokens(reader: Reader, run_id: str) -> list[NodeCount]:
+    """Count a run's tokens by node and status."""
+    rows = await reader.fetch("count_tokens_of_run", run_id)
+    return [NodeCount(text(node_id), text(status), number(count)) for node_id, status, count in rows]
+
+
+async def only_outside_moves(reader: Reader, header: RunHeader) -> bool:
+    """Say whether only a person or an outside event can move a run on, its sub-workflows looked into (SPEC 13)."""
+    if header.status == "paused":
+        return True
+    if header.status != "waiting":
+        return False
+    ids = encode_json([header.id])
+    timers = [text(key) for _, key, _ in await reader.fetch("timers_of_runs", ids)]
+    if any(key != _WORKFLOW_TIMER for key in timers):
+        return False
+    children = []
+    for row in await reader.fetch("live_tokens_of_runs", ids):
+        wait = from_json(row[-1]) or {}
+        kind = wait.get("kind")
+        if kind == "workflow_call":
+            children.append(wait["child_run_id"])
+        elif text(row[3]) == "suspended" and kind not in _OUTSIDE:
+            return False
+    called = await load_headers(reader, children)
+    # A child that is not there yet, or has just ended, is about to move its parent.
+    if len(called) < len(children):
+        return False
+    for child in called:
+        if not await only_outside_moves(reader, child):
+            return False
+    return True

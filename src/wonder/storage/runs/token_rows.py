@@ -1,0 +1,158 @@
+"""Token rows: all that a batch does to a token becomes one INSERT or one UPDATE."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from wonder.engine.decisions import CreateToken, DispatchTask, EnterJoin, MoveToken, ReleaseToken, SuspendToken
+from wonder.engine.restore import TokenRow
+from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, WAITING_FOR_SIBLINGS
+from wonder.storage.runs.cells import to_json, to_json_or_null
+from wonder.storage.runs.records import Recorded
+from wonder.storage.store import Entry, Value
+
+# Places in the row of insert_token.
+_STATUS: Final = 9
+_HELD: Final = 11
+_LOSSES: Final = 12
+_INPUT: Final = 13
+_LAST_ERROR: Final = 14
+_STATE_DATA: Final = 15
+_UPDATED: Final = 17
+_ENDED: Final = 18
+
+
+class TokenRows:
+    """The tokens that a batch makes or changes."""
+
+    def __init__(self) -> None:
+        self._new: dict[str, list[Value]] = {}
+        # Of tokens that have a row already: the statement that brings it up to date, and its parameters.
+        self._changed: dict[str, tuple[str, list[Value]]] = {}
+
+    def create(self, record: Recorded, decision: CreateToken, now_ms: int) -> None:
+        """Note a new token."""
+        total, transition_id = record.branch(decision.group_id, decision.branch_index)
+        self._new[decision.token_id] = [
+            record.id,
+            decision.token_id,
+            decision.node_id,
+            decision.path_id,
+            decision.parent_id,
+            decision.group_id,
+            decision.branch_index,
+            total,
+            transition_id,
+            PENDING,
+            decision.born,
+            decision.held,
+            0,
+            None,
+            None if decision.last_error is None else to_json(decision.last_error),
+            None,
+            now_ms,
+            now_ms,
+            None,
+        ]
+
+    def adopt(self, record: Recorded, token: TokenRow, now_ms: int) -> None:
+        """Note a token that a fork begins with."""
+        total, transition_id = record.branch(token.group_id, token.branch_index)
+        state_data = to_json_or_null(token.wait)
+        if token.waits_at is not None:
+            state_data = _place(token.waits_at, token.waits_group_id, token.waits_index)
+        self._new[token.id] = [
+            record.id,
+            token.id,
+            token.node_id,
+            token.path_id,
+            token.parent_id,
+            token.group_id,
+            token.branch_index,
+            total,
+            transition_id,
+            token.status,
+            token.born,
+            token.held,
+            token.losses,
+            to_json_or_null(token.input),
+            to_json_or_null(token.last_error),
+            state_data,
+            now_ms,
+            now_ms,
+            None,
+        ]
+
+    def move(self, record: Recorded, decision: MoveToken, now_ms: int) -> None:
+        """Note that a token is executing, or has ended."""
+        token_id, status = decision.token_id, decision.status
+        ended_ms = None if status == EXECUTING else now_ms
+        row = self._new.get(token_id)
+        if row is not None:
+            row[_STATUS], row[_UPDATED], row[_ENDED] = status, now_ms, ended_ms
+            return
+        if ended_ms is None and token_id in self._changed:
+            # It was dispatched in this very batch: that row has its input, and keeps it.
+            self._changed[token_id][1][2] = status
+            return
+        self._changed[token_id] = ("move_token", [record.id, token_id, status, now_ms, ended_ms])
+
+    def release(self, record: Recorded, decision: ReleaseToken, now_ms: int) -> None:
+        """Note that `max_parallel` lets a token begin."""
+        self._update(record, decision.token_id, PENDING, 0, None, None, now_ms)
+
+    def dispatch(self, record: Recorded, decision: DispatchTask, now_ms: int) -> None:
+        """Note that a worker gets the task of a token."""
+        token_input = to_json(decision.input)
+        self._update(record, decision.token_id, DISPATCHED, decision.losses, token_input, None, now_ms)
+
+    def suspend(self, record: Recorded, decision: SuspendToken, now_ms: int) -> None:
+        """Note what a token waits for."""
+        wait, token_input = to_json(decision.wait), to_json_or_null(decision.input)
+        self._update(record, decision.token_id, SUSPENDED, 0, token_input, wait, now_ms)
+
+    def join(self, record: Recorded, decision: EnterJoin, now_ms: int) -> None:
+        """Note that a token waits for its siblings, and where."""
+        token_id = decision.token_id
+        state_data = _place(decision.join_node_id, decision.group_id, decision.branch_index)
+        row = self._new.get(token_id)
+        if row is not None:
+            row[_STATUS], row[_STATE_DATA], row[_UPDATED] = WAITING_FOR_SIBLINGS, state_data, now_ms
+            row[_INPUT] = row[_LAST_ERROR] = None
+            return
+        token = record.run.tokens.get(token_id)
+        losses = 0 if token is None else token.losses
+        parameters: list[Value] = [record.id, token_id, WAITING_FOR_SIBLINGS, losses, state_data, now_ms]
+        self._changed[token_id] = ("join_token", parameters)
+
+    def _update(
+        self,
+        record: Recorded,
+        token_id: str,
+        status: str,
+        losses: int,
+        token_input: str | None,
+        state_data: str | None,
+        now_ms: int,
+    ) -> None:
+        row = self._new.get(token_id)
+        if row is not None:
+            row[_STATUS], row[_HELD], row[_LOSSES] = status, False, losses
+            row[_INPUT], row[_STATE_DATA], row[_UPDATED] = token_input, state_data, now_ms
+            return
+        parameters: list[Value] = [record.id, token_id, status, False, losses, token_input, state_data, now_ms]
+        self._changed[token_id] = ("update_token", parameters)
+
+    def entries(self) -> Iterator[Entry]:
+        """Give the statements with their rows."""
+        if self._new:
+            yield "insert_token", list(self._new.values())
+        if self._changed:
+            by_statement: dict[str, list[list[Value]]] = {}
+            for statement, parameters in self._changed.values():
+                by_statement.setdefault(statement, []).append(parameters)
+            yield from by_statement.items()
+
+
+def _place(join_node_id: str, group_id: str | None, branch_index: int) -> str:
+    """Write down where a token waits for its siblings."""
+    return to_json({"join": join_node_id, "group": group_id, "branch": branch_index})

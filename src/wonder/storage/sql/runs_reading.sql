@@ -1,0 +1,67 @@
+-- Runs, their tokens and their events, as people and programs ask for them.
+
+-- name: run_headers
+-- The newest sequence number is not kept: it is the last event's, or the last snapshot's where events have gone.
+SELECT runs.*, coalesce(
+    (SELECT max(sequence) FROM events WHERE events.run_id = runs.id),
+    (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
+FROM runs WHERE id = $1;
+
+-- name: list_runs
+-- Newest first: ids are ULIDs, whose order is that of their birth. What is NULL does not narrow the list.
+SELECT runs.*, 0 AS sequence FROM runs
+WHERE project_id = $1 AND id < $2
+    AND (CAST($3 AS TEXT) IS NULL OR status = $3)
+    AND (CAST($4 AS TEXT) IS NULL OR workflow_id = $4)
+    AND (CAST($5 AS TEXT) IS NULL OR workflow_def_id = $5)
+ORDER BY id DESC LIMIT $6;
+
+-- name: children_of_run
+SELECT runs.*, 0 AS sequence FROM runs WHERE parent_run_id = $1 ORDER BY id;
+
+-- name: ended_children
+-- Calls that wait although the sub-workflow has ended: told so before the process died, or not at all.
+SELECT child.id, child.parent_run_id, child.parent_token_id, child.status, child.output, child.error
+FROM tokens JOIN runs AS child ON child.parent_run_id = tokens.run_id AND child.parent_token_id = tokens.id
+WHERE tokens.ended_ms IS NULL AND child.completed_ms IS NOT NULL ORDER BY child.id;
+
+-- name: runs_to_recover
+-- Runs that a process had to move on when it ended; those that only wait are left where they are.
+SELECT id, status FROM runs
+WHERE completed_ms IS NULL AND id > $1 AND (
+    status IN ('queued', 'running')
+    OR status = 'paused' AND EXISTS (
+        SELECT 1 FROM tokens WHERE tokens.run_id = runs.id AND tokens.ended_ms IS NULL
+            AND tokens.status IN ('dispatched', 'executing')
+    )
+)
+ORDER BY id LIMIT $2;
+
+-- name: live_runs
+SELECT id, status FROM runs WHERE completed_ms IS NULL AND id > $1 ORDER BY id LIMIT $2;
+
+-- name: active_run_counts
+-- For max_concurrent_runs: roots and triggered runs that are neither queued nor waiting (RES-6).
+SELECT project_id, count(*) FROM runs
+WHERE completed_ms IS NULL AND parent_run_id IS NULL AND status IN ('running', 'paused')
+GROUP BY project_id ORDER BY project_id;
+
+-- name: tokens_of_run
+-- In the order in which they were made.
+SELECT * FROM tokens WHERE run_id = $1 AND born > $2 ORDER BY born LIMIT $3;
+
+-- name: events_of_run
+SELECT sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd FROM events
+WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3;
+
+-- name: newest_snapshot
+-- The last one at or before a sequence number; NULL for the last of all.
+SELECT sequence, at_ms, context, tokens, rest FROM snapshots
+WHERE run_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR sequence <= $2) ORDER BY sequence DESC LIMIT 1;
+
+-- name: oldest_snapshot
+SELECT sequence, at_ms, context, tokens, rest FROM snapshots WHERE run_id = $1 ORDER BY sequence LIMIT 1;
+
+-- name: count_tokens_of_run
+-- How far a run is, for people who watch it.
+SELECT node_id, status, count(*) FROM tokens WHERE run_id = $1 GROUP BY node_id, status;

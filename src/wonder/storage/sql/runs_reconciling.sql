@@ -1,0 +1,43 @@
+-- What was to follow from something durable, and was not durable itself when its process ended or its commit failed.
+
+-- name: stray_children
+-- Sub-workflows that are not as their callers are: the caller has ended, is paused, or goes on again.
+SELECT child.id, parent.id, parent.status, child.status, child.paused_reason,
+    parent.completed_ms IS NOT NULL OR tokens.ended_ms IS NOT NULL
+FROM runs AS child
+JOIN runs AS parent ON parent.id = child.parent_run_id
+JOIN tokens ON tokens.run_id = parent.id AND tokens.id = child.parent_token_id
+WHERE child.completed_ms IS NULL AND (
+    parent.completed_ms IS NOT NULL OR tokens.ended_ms IS NOT NULL
+    OR (parent.status = 'paused') <> (child.status = 'paused'))
+ORDER BY child.id;
+
+-- name: calls_without_child
+-- Tokens that wait for a sub-workflow that was never stored; who asks looks at state_data again.
+SELECT tokens.run_id, tokens.id
+FROM tokens LEFT JOIN runs AS child ON child.parent_run_id = tokens.run_id AND child.parent_token_id = tokens.id
+WHERE tokens.ended_ms IS NULL AND tokens.status = 'suspended' AND child.id IS NULL
+    AND CAST(tokens.state_data AS TEXT) LIKE '%"workflow_call"%'
+ORDER BY tokens.run_id, tokens.born;
+
+-- name: waits_with_kept_event
+-- Tokens that wait for an event although it has come.
+SELECT event_waits.project_id, event_waits.run_id, event_waits.token_id, event_waits.event, event_waits.key
+FROM event_waits
+WHERE EXISTS (
+    SELECT 1 FROM kept_events WHERE kept_events.project_id = event_waits.project_id
+        AND kept_events.event = event_waits.event AND kept_events.key = event_waits.key
+        AND kept_events.used_ms IS NULL AND kept_events.expires_ms > $1)
+ORDER BY event_waits.created_ms, event_waits.run_id, event_waits.token_id;
+
+-- name: counted_runs
+-- For max_concurrent_runs: roots and triggered runs that are neither queued nor waiting (RES-6).
+SELECT id, project_id FROM runs
+WHERE completed_ms IS NULL AND parent_run_id IS NULL AND status IN ('running', 'paused') ORDER BY id;
+
+-- name: projects_with_queued_runs
+SELECT DISTINCT project_id FROM runs WHERE completed_ms IS NULL AND status = 'queued' ORDER BY project_id;
+
+-- name: queued_runs
+-- In the order in which they were accepted.
+SELECT id FROM runs WHERE completed_ms IS NULL AND status = 'queued' AND project_id = $1 AND id > $2 ORDER BY id LIMIT $3;

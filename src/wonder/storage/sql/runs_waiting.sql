@@ -1,0 +1,29 @@
+-- What runs wait for: times, people, events from outside.
+
+-- name: timers_due
+-- The next ones, soonest first.
+SELECT run_id, key, due_ms FROM timers WHERE due_ms <= $1 ORDER BY due_ms, run_id, key LIMIT $2;
+
+-- name: open_inbox_items
+SELECT * FROM inbox_items WHERE project_id = $1 AND closed_ms IS NULL AND id > $2 ORDER BY id LIMIT $3;
+
+-- name: inbox_items_of_run
+SELECT * FROM inbox_items WHERE run_id = $1 ORDER BY id;
+
+-- name: inbox_item
+SELECT * FROM inbox_items WHERE id = $1;
+
+-- name: waiting_for_event
+-- All that an event wakes, the longest waiting first.
+SELECT run_id, token_id FROM event_waits
+WHERE project_id = $1 AND event = $2 AND key = $3 ORDER BY created_ms, run_id, token_id;
+
+-- name: next_kept_event
+SELECT id, payload FROM kept_events
+WHERE project_id = $1 AND event = $2 AND key = $3 AND used_ms IS NULL AND expires_ms > $4 ORDER BY id LIMIT 1;
+
+-- name: event_of_sender
+SELECT id FROM kept_events WHERE project_id = $1 AND sender_id = $2;
+
+-- name: delete_expired_events
+DELETE FROM kept_events WHERE expires_ms <= $1;
