@@ -10,12 +10,13 @@ READY := $(VENV)/.ready
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(READY) ## set up, then check, store and show the sample workflow
+run: $(READY) ## set up, then check, store and run the sample workflow to its end
 	$(BIN)/wonder validate samples/orders/orders.yaml
-	$(BIN)/wonder deploy samples/orders/orders.yaml
+	$(BIN)/wonder run samples/orders/orders.yaml --input @samples/orders/order.json
 	$(BIN)/wonder workflows show fulfil-order
 	@echo
-	@echo "Next: break something in samples/orders/orders.yaml and run 'make run' again, or look at $(BIN)/wonder --help"
+	@echo "Next: $(BIN)/wonder runs list, or $(BIN)/wonder query 'SELECT * FROM \"context_fulfil-order\"',"
+	@echo "or break something in samples/orders/orders.yaml and run 'make run' again. $(BIN)/wonder --help lists all commands."
 
 test: $(READY) ## set up, then run all tests, on SQLite and on a real PostgreSQL
 	$(BIN)/python -m pytest

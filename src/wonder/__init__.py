@@ -1,1 +1,35 @@
-"""Wonder: a durable workflow engine for AI and business processes."""
+"""Wonder: a durable workflow engine for AI and business processes.
+
+async with wonder.open("sqlite:///app.db") as app:
+    workflow = await app.deploy("greet.yaml")
+    run = await app.start(workflow, {"names": ["Ada"]})
+    result = await run.wait()
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wonder.actions.functions import quick as quick
+    from wonder.actions.protocol import ActionFailed as ActionFailed
+    from wonder.actions.python import current_context as current_context
+    from wonder.app.api import open_wonder as open
+    from wonder.errors import WonderError as WonderError
+
+__all__ = ["ActionFailed", "WonderError", "current_context", "open", "quick"]
+
+# Found when they are asked for: the command line imports this package too, and must not wait for the engine.
+_PLACES = {
+    "ActionFailed": ("wonder.actions.protocol", "ActionFailed"),
+    "WonderError": ("wonder.errors", "WonderError"),
+    "current_context": ("wonder.actions.python", "current_context"),
+    "open": ("wonder.app.api", "open_wonder"),
+    "quick": ("wonder.actions.functions", "quick"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'wonder' has no attribute {name!r}")
+    module, attribute = _PLACES[name]
+    return getattr(import_module(module), attribute)

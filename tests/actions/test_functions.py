@@ -3,6 +3,7 @@
 import importlib.metadata
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,11 @@ def test_a_file_of_the_users_never_takes_the_place_of_a_module_of_python(folder:
     """The folder comes last."""
     FunctionRegistry(import_roots=[folder]).find("wonder_test_greetings:say")
     assert sys.path[-1] == str(folder)
+
+
+def test_a_module_that_many_threads_ask_for_at_once_is_loaded_once_and_whole(tmp_path: Path) -> None:
+    (tmp_path / "wonder_test_slow.py").write_text("import time\ntime.sleep(0.2)\n\n\ndef late():\n    return 1\n")
+    registry = FunctionRegistry(import_roots=[tmp_path])
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: registry.find("wonder_test_slow:late"), range(8)))
+    assert len({id(function) for function in found}) == 1

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
@@ -65,6 +66,7 @@ class FunctionRegistry:
 
     def __init__(self, allowed_modules: Iterable[str] = (), import_roots: Iterable[Path] = ()) -> None:
         self._registered: dict[str, Function] = {}
+        self._importing = threading.Lock()
         self._allowed = frozenset(allowed_modules)
         self._roots = tuple(str(root.resolve()) for root in import_roots)
         self._announced: frozenset[str] | None = None
@@ -81,10 +83,14 @@ class FunctionRegistry:
         """Find a function, importing its module if need be, which may take long; raises ActionFailed."""
         if function := self._registered.get(name):
             return function
-        module_name, _, attribute = name.partition(":")
-        function = Function(name, _attribute(self._module(name, module_name), attribute, name))
-        self._registered[name] = function
-        return function
+        # One at a time: another thread must not see a module that is still being loaded.
+        with self._importing:
+            if function := self._registered.get(name):
+                return function
+            module_name, _, attribute = name.partition(":")
+            function = Function(name, _attribute(self._module(name, module_name), attribute, name))
+            self._registered[name] = function
+            return function
 
     def _module(self, name: str, module_name: str) -> ModuleType:
         try:

@@ -140,6 +140,12 @@ class ActionContext:
         if self._clock:
             self._clock.begin()
 
+    def end(self) -> None:
+        """Note that nobody waits for this attempt any more; for the executor to call."""
+        self.cancelled = True
+        # What counts the time knows the asyncio task, whose variables know this context: a circle, to be cut.
+        self._clock = None
+
     def report_usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost_usd: float = 0.0) -> None:
         """Add to what this attempt has used; it counts even if the attempt fails."""
         self.usage += Usage(input_tokens, output_tokens, cost_usd)

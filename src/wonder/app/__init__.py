@@ -4,8 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from ulid import ULID
-
+from wonder.app.ids import new_ulid
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.faults import Fault
 from wonder.definitions.loading import Loaded
@@ -15,11 +14,6 @@ from wonder.storage.deploying import Deployed, deploy_bundle
 from wonder.storage.opening import open_store
 from wonder.storage.store import Clock, NewId, Store
 from wonder.storage.tenancy import Home, ensure_default
-
-
-def new_ulid() -> str:
-    """Make an id."""
-    return str(ULID())
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,15 @@ from wonder.errors import WonderError
 
 # Start-up matters, so a command's module is imported when it is used, and help is printed from this table alone.
 COMMANDS = {
+    "run": "check a definition file, store it, and run it to its end",
     "validate": "check definition files and say everything that is wrong with them",
     "deploy": "check definition files and store them, with versions",
     "schema": "print the JSON Schema of definition files, for editors",
     "workflows": "list and show what is stored, with versions and their differences",
+    "runs": "list and show runs, and cancel, pause or resume them",
+    "inbox": "list what runs wait for people to answer",
+    "answer": "answer what a run asks a person",
+    "query": "run a SQL query that reads, over runs, events and contexts",
     "db": "migrate or check the database",
 }
 

@@ -1,0 +1,249 @@
+"""Wonder for Python: open a database, deploy, start, wait, answer (SPEC 13).
+
+One process at a time runs the engine of a database. Whoever opens it first does; others read, and hand what they want
+started or changed to that one.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from wonder.actions.functions import FunctionRegistry
+from wonder.actions.taking import copy_value
+from wonder.app import App, open_app
+from wonder.app.engine import Engine, Runs
+from wonder.app.garbage import seldom_collected
+from wonder.app.ids import new_ulid
+from wonder.app.seat import Seat, take_seat
+from wonder.coordinator.errors import EngineStopped
+from wonder.coordinator.outside import EVENT_TTL_SECONDS
+from wonder.definitions.loading import load_text, load_value
+from wonder.definitions.records.workflows import Workflow
+from wonder.engine.decisions import EndRun
+from wonder.engine.failure import Failure
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue, check_value
+from wonder.storage.named_resources import find_resource, load_resource
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.runs.headers import RunHeader, load_header
+from wonder.storage.runs.leases import LEASE_MS
+from wonder.storage.runs.requests import put_request, wait_for_answer
+
+_REQUEST_SECONDS = 30.0
+_LOOK_SECONDS = 0.05
+
+
+class RequestRefused(WonderError):
+    """The process that runs the engine refused a request; `reason_code` is its error's code."""
+
+    code = "REQUEST_REFUSED"
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.reason_code = code
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended."""
+
+    run_id: str
+    status: Literal["completed", "failed", "cancelled"]
+    output: JsonValue
+    error: dict[str, JsonValue] | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that was started."""
+
+    id: str
+    _wonder: "Wonder"
+
+    async def wait(self) -> RunResult:
+        """Wait until the run has ended."""
+        return await self._wonder.wait(self.id)
+
+
+class Wonder:
+    """An open database, with its engine in this process or in another."""
+
+    def __init__(self, app: App, seat: Seat) -> None:
+        self.app, self._seat = app, seat
+
+    @property
+    def engine(self) -> Engine | None:
+        """The engine, while it runs in this process; it may begin later, when the process that runs it now ends."""
+        return self._seat.engine
+
+    async def deploy(self, definition: str | Path | Mapping[str, Any]) -> Workflow:
+        """Check and store a definition, a file or a value; give its workflow. Raises DefinitionRefused."""
+        if isinstance(definition, Mapping):
+            loaded = load_value(check_value(dict(definition)))
+        else:
+            path = Path(definition)
+            loaded = load_text(await asyncio.to_thread(path.read_bytes), str(definition))
+        deployed, _ = await self.app.deploy(loaded)
+        name = deployed.main.name if deployed.main else next((one.name for one in deployed.workflows), None)
+        if name is None:
+            raise NotFound("workflow", str(definition))
+        return await self.workflow(name)
+
+    async def workflow(self, name: str) -> Workflow:
+        """Find a workflow by its name or id; raises NotFound."""
+        found = await find_resource(self.app.store, Workflow, self.app.home.project_id, name)
+        return found or await load_resource(self.app.store, Workflow, name)
+
+    async def start(
+        self, workflow: Workflow | str, input: JsonValue = None, *, idempotency_key: str | None = None
+    ) -> Run:
+        """Start a run; durable when this returns. Raises WorkflowDisabled, InputRefused or IdempotencyKeyReused."""
+        if isinstance(workflow, str):
+            workflow = await self.workflow(workflow)
+        given = {} if input is None else input
+        if self.engine:
+            accepted = await self.engine.starter.start(workflow, given, idempotency_key=idempotency_key)
+            if not accepted.is_new and self.engine and self.engine.coordinator.mine is not None:
+                await self.engine.recovery.resume(accepted.run_id)
+            return self._started(accepted.run_id)
+        payload = {"workflow_id": workflow.id, "input": given, "idempotency_key": idempotency_key}
+        answer: Any = await self._request("start", payload)
+        return self._started(answer["run_id"])
+
+    async def wait(self, run_id: str) -> RunResult:
+        """Wait until a run has ended; raises NotFound."""
+        while True:
+            # Asked for before looking, so that an end in between is not missed.
+            engine = self.engine
+            end = engine.coordinator.ends.of(run_id) if engine else None
+            try:
+                if engine is None or not engine.coordinator.will_tell_end(run_id):
+                    header = await load_header(self.app.store, run_id)
+                    if header.has_ended:
+                        return _result(header)
+                if end is None:
+                    await asyncio.sleep(_LOOK_SECONDS)
+                else:
+                    with suppress(EngineStopped):
+                        return _result_of(run_id, await end)
+            finally:
+                if end is not None:
+                    end.cancel()
+
+    async def retry(self, run_id: str) -> Run:
+        """Begin a failed run again, as a new one, just before its failure; raises NotFound or ForkRefused (CTL-19)."""
+        if self.engine:
+            return self._started(await self.engine.forker.retry(run_id))
+        answer: Any = await self._request("retry", {"run_id": run_id})
+        return self._started(answer["run_id"])
+
+    async def fork(self, run_id: str, after: int, state: JsonValue = None) -> Run:
+        """Begin a new run as another was after an event, with another state if one is given (CTL-19)."""
+        if self.engine:
+            return self._started(await self.engine.forker.fork(run_id, after, state))
+        answer: Any = await self._request("fork", {"run_id": run_id, "after": after, "state": state})
+        return self._started(answer["run_id"])
+
+    async def cancel(self, run_id: str, reason: str | None = None) -> None:
+        """End a run; raises RunNotLive."""
+        if self.engine:
+            await self.engine.outside.cancel(run_id, reason)
+        else:
+            await self._request("cancel", {"run_id": run_id, "reason": reason})
+
+    async def pause(self, run_id: str) -> None:
+        """Let a run dispatch nothing more; raises RunNotLive."""
+        if self.engine:
+            await self.engine.outside.pause(run_id)
+        else:
+            await self._request("pause", {"run_id": run_id})
+
+    async def resume(self, run_id: str) -> None:
+        """Let a paused run go on; raises RunNotLive."""
+        if self.engine:
+            await self.engine.outside.resume(run_id)
+        else:
+            await self._request("resume", {"run_id": run_id})
+
+    async def answer(self, item_id: str, value: JsonValue, *, by: str | None = None) -> None:
+        """Answer an inbox item; raises ItemClosed or InputRefused."""
+        if self.engine:
+            await self.engine.outside.answer(item_id, value, by)
+        else:
+            await self._request("answer", {"item_id": item_id, "answer": value, "by": by})
+
+    async def send_event(
+        self,
+        event: str,
+        key: str | None = None,
+        payload: JsonValue = None,
+        *,
+        id: str | None = None,
+        ttl_seconds: int = EVENT_TTL_SECONDS,
+    ) -> None:
+        """Wake what waits for an event, or keep it so long for the first that comes; an `id` makes it count once."""
+        project_id = self.app.home.project_id
+        if self.engine:
+            await self.engine.outside.send_event(project_id, event, key, payload, sender_id=id, ttl_seconds=ttl_seconds)
+        else:
+            place = {"project_id": project_id, "event": event, "key": key}
+            asked = {**place, "payload": payload, "sender_id": id, "ttl_seconds": ttl_seconds}
+            await self._request("event", asked)
+
+    def _started(self, run_id: str) -> Run:
+        self._seat.started.add(run_id)
+        return Run(run_id, self)
+
+    async def _request(self, kind: str, payload: dict[str, JsonValue]) -> JsonValue:
+        """Hand something to the process that runs the engine, and wait for its answer."""
+        request_id = new_ulid()
+        now_ms = time.time_ns() // 1_000_000
+        await put_request(self.app.store, request_id, kind, payload, now_ms)
+        answer = await wait_for_answer(self.app.store, request_id, seconds=_REQUEST_SECONDS, sleep=asyncio.sleep)
+        if answer.error is not None:
+            error: Any = answer.error
+            raise RequestRefused(error["code"], error["message"])
+        return answer.result
+
+
+@asynccontextmanager
+async def open_wonder(
+    url: str,
+    *,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    modules: Sequence[str] = (),
+    import_roots: Sequence[Path] = (),
+    runs: Runs = "all",
+    lease_ms: int = LEASE_MS,
+) -> AsyncIterator[Wonder]:
+    """Open a database, and run its engine in this process unless another one does.
+
+    `python` actions may call `functions`, by their names, and everything in `modules`; `import_roots` are folders whose
+    modules may be imported as well. `runs` says whose tasks run here: those of `all` runs, of the `own` ones that are
+    started here, or `none`. When a process that runs the engine ends, another one that has the database open takes
+    over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second.
+    """
+    registry = FunctionRegistry(modules, import_roots)
+    for name, function in (functions or {}).items():
+        registry.register(name, function)
+    async with (
+        open_app(url) as app,
+        take_seat(app.store, registry, new_ulid, runs=runs, lease_ms=lease_ms) as seat,
+    ):
+        with seldom_collected():
+            yield Wonder(app, seat)
+
+
+def _result(header: RunHeader) -> RunResult:
+    error: Failure | None = header.error
+    status: Any = header.status
+    return RunResult(header.id, status, header.output, error.as_json() if error else None)
+
+
+def _result_of(run_id: str, end: EndRun) -> RunResult:
+    # A copy: what the caller does with it must not change what a parent run has got.
+    return RunResult(run_id, end.status, copy_value(end.output), end.failure.as_json() if end.failure else None)

@@ -1,0 +1,148 @@
+"""The engine of one database in this process: coordinator, worker, and what has to be done again and again."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from wonder.actions.functions import FunctionRegistry
+from wonder.actions.registry import ActionRegistry, announced_kinds, own_kinds
+from wonder.actions.threads import Threads
+from wonder.app.local_worker import LocalWorker
+from wonder.coordinator.calls import Calls
+from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.errors import EngineStopped
+from wonder.coordinator.forking import Forker
+from wonder.coordinator.outside import Outside
+from wonder.coordinator.recovery import Recovery
+from wonder.coordinator.requests import RequestDesk
+from wonder.coordinator.starting import Starter
+from wonder.errors import WonderError
+from wonder.executor.assignment import Services
+from wonder.executor.environment import SystemEnvironment
+from wonder.executor.executor import Executor
+from wonder.executor.idempotency import MemoryIdempotency
+from wonder.storage.errors import LeaseLost
+from wonder.storage.runs.leases import LEASE_MS, Lease
+from wonder.storage.runs.outside import delete_expired_events
+from wonder.storage.runs.requests import delete_old_answers
+from wonder.storage.store import NewId, Store
+
+_TIMERS_SECONDS = 20.0
+_REQUESTS_SECONDS = 0.1
+_QUEUES_SECONDS = 1.0
+_TIDY_SECONDS = 60.0
+_AFTER_ERROR_SECONDS = 1.0
+
+Runs = Literal["all", "own", "none"]
+
+log = logging.getLogger("wonder.engine")
+
+
+class Engine:
+    """Runs workflows; there is one per database at a time.
+
+    It goes on with `all` runs that were under way, runs the tasks of those that it starts itself (`own`), or runs
+    `none`: then it decides on what it is told, and leaves tasks to the next engine.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        lease: Lease,
+        functions: FunctionRegistry,
+        new_id: NewId,
+        *,
+        runs: Runs = "all",
+        lease_ms: int = LEASE_MS,
+    ) -> None:
+        self.environment = SystemEnvironment()
+        self._threads = Threads()
+        registry = ActionRegistry([*own_kinds(functions, self._threads), *announced_kinds()])
+        services = Services(self.environment, MemoryIdempotency(self.environment.now_ms))
+        self.executor = Executor(services)
+        self.worker = LocalWorker(store, self.executor, registry)
+        self.coordinator = Coordinator(store, lease, self.worker, self.environment, new_id)
+        self.starter = Starter(self.coordinator)
+        self.calls = Calls(self.coordinator, self.starter)
+        self.outside = Outside(self.coordinator)
+        self.recovery = Recovery(self.coordinator, self.starter, self.calls, self.outside)
+        self.forker = Forker(self.coordinator, self.starter)
+        self.desk = RequestDesk(self.coordinator, self.starter, self.outside, self.forker)
+        self.stopped = asyncio.Event()
+        """Set when the lease is another's: nothing is taken or written any more."""
+        self.coordinator.on_stop = lambda error: self.stopped.set()
+        self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
+        self._keeping: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Go on with what was under way, and keep going until closed."""
+        # First of all, because going on with many runs may take longer than a lease.
+        self._keeping = asyncio.create_task(self._keep_going())
+        if self._runs == "all":
+            await self.recovery.recover()
+        else:
+            self.coordinator.mine = set()
+
+    async def close(self) -> None:
+        """Stop; what was decided is durable, and what was under way goes on in the next process."""
+        try:
+            await self.coordinator.close()
+        finally:
+            if self._keeping:
+                self._keeping.cancel()
+                await asyncio.wait([self._keeping])
+            await self.executor.close()
+            self._threads.close()
+            await self.worker.close()
+
+    async def _keep_going(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_again(self._renew))
+            group.create_task(_again(self._look_for_timers))
+            group.create_task(_again(self._look_for_requests))
+            group.create_task(_again(self._look_for_queued))
+            group.create_task(_again(self._tidy))
+
+    async def _renew(self) -> float:
+        try:
+            await self._lease.renew(self._lease_ms)
+        except LeaseLost as error:
+            self.coordinator.stop(error)
+            raise EngineStopped(str(error)) from error
+        return self._lease_ms / 3_000
+
+    async def _look_for_requests(self) -> float:
+        await self.desk.look()
+        return _REQUESTS_SECONDS
+
+    async def _look_for_timers(self) -> float:
+        return min(await self.recovery.load_timers() / 1_000, _TIMERS_SECONDS)
+
+    async def _look_for_queued(self) -> float:
+        self.starter.admission.look()
+        return _QUEUES_SECONDS
+
+    async def _tidy(self) -> float:
+        """Forget events that have expired, and answers that nobody came for."""
+        now_ms = self.environment.now_ms()
+        async with self._store.transaction() as transaction:
+            await delete_expired_events(transaction, now_ms)
+            await delete_old_answers(transaction, now_ms)
+        return _TIDY_SECONDS
+
+
+async def _again(work: Callable[[], Awaitable[float]]) -> None:
+    """Do something again and again, each time after as many seconds as it says, whatever goes wrong."""
+    while True:
+        try:
+            seconds = await work()
+        except EngineStopped:
+            return
+        except WonderError as error:
+            log.warning("%s", error)
+            seconds = _AFTER_ERROR_SECONDS
+        except Exception:
+            log.exception("what the engine does again and again has failed")
+            seconds = _AFTER_ERROR_SECONDS
+        await asyncio.sleep(seconds)

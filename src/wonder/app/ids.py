@@ -1,0 +1,34 @@
+"""ULIDs, made fast: in order within one millisecond, and never the same twice in one process."""
+
+import os
+import time
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+# Two characters at a time: half as many steps.
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_RANDOM_BITS = 80
+# The first number of a millisecond leaves room to count upwards from it.
+_FIRST_BITS = 79
+
+
+class UlidMaker:
+    """Makes ids that sort by the time of their making."""
+
+    def __init__(self) -> None:
+        self._last_ms = 0
+        self._number = 0
+
+    def __call__(self) -> str:
+        """Make an id."""
+        now_ms = time.time_ns() // 1_000_000
+        if now_ms > self._last_ms:
+            self._last_ms = now_ms
+            self._number = int.from_bytes(os.urandom(10)) >> (_RANDOM_BITS - _FIRST_BITS)
+        else:
+            # The clock stands still, or went back: ids still go upwards.
+            self._number += 1
+        value = (self._last_ms << _RANDOM_BITS) | self._number
+        return "".join([_PAIRS[(value >> shift) & 1023] for shift in range(120, -1, -10)])
+
+
+new_ulid = UlidMaker()

@@ -1,0 +1,105 @@
+"""The seat: one process at a time runs the engine of a database, and another one takes over when it is gone."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from wonder.actions.functions import FunctionRegistry
+from wonder.app.engine import Engine, Runs
+from wonder.errors import WonderError
+from wonder.storage.runs.leases import LEASE_MS, Lease, claim_lease
+from wonder.storage.store import NewId, Store
+
+_CLAIM_SECONDS = 0.5
+
+log = logging.getLogger("wonder.engine")
+
+
+class Seat:
+    """This process's claim to run the engine: it does if nobody else does, and as soon as nobody else does any more."""
+
+    def __init__(
+        self, store: Store, functions: FunctionRegistry, new_id: NewId, *, runs: Runs = "all", lease_ms: int = LEASE_MS
+    ) -> None:
+        self.engine: Engine | None = None
+        """The engine, while it runs in this process."""
+        self.started: set[str] = set()
+        """The runs that were started through this process: with `own`, it goes on with these when it takes over."""
+        self._store, self._functions, self._new_id = store, functions, new_id
+        self._runs, self._lease_ms = runs, lease_ms
+        self._lease: Lease | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def take(self) -> None:
+        """Run the engine if nobody else does, and watch for the moment when that changes."""
+        await self._try()
+        self._watching = asyncio.create_task(self._watch())
+
+    async def leave(self) -> None:
+        """Close the engine, and let others have the seat."""
+        if self._watching:
+            self._watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watching
+        await self._close_engine()
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                if self.engine is None:
+                    await asyncio.sleep(_CLAIM_SECONDS)
+                    await self._try()
+                else:
+                    await self.engine.stopped.wait()
+                    await self._close_engine()
+            except WonderError as error:
+                log.warning("the engine can't be taken over: %s", error)
+
+    async def _try(self) -> None:
+        lease = await claim_lease(self._store, self._new_id(), lease_ms=self._lease_ms)
+        if lease is None:
+            return
+        self._lease = lease
+        engine = Engine(self._store, lease, self._functions, self._new_id, runs=self._runs, lease_ms=self._lease_ms)
+        try:
+            await engine.begin()
+            self.engine = engine
+            if self._runs == "own":
+                for run_id in sorted(self.started):
+                    await engine.recovery.resume(run_id)
+        except BaseException:
+            self.engine = engine
+            await self._close_engine()
+            raise
+
+    async def _close_engine(self) -> None:
+        engine, lease = self.engine, self._lease
+        self.engine = self._lease = None
+        try:
+            if engine:
+                await engine.close()
+        finally:
+            if lease:
+                await _release(lease)
+
+
+async def _release(lease: Lease) -> None:
+    try:
+        await lease.release()
+    except WonderError as error:
+        # It runs out by itself, or with this process.
+        log.warning("the lease can't be given back: %s", error)
+
+
+@asynccontextmanager
+async def take_seat(
+    store: Store, functions: FunctionRegistry, new_id: NewId, *, runs: Runs = "all", lease_ms: int = LEASE_MS
+) -> AsyncIterator[Seat]:
+    """Run the engine of a database in this process, now or as soon as no other one does."""
+    seat = Seat(store, functions, new_id, runs=runs, lease_ms=lease_ms)
+    try:
+        await seat.take()
+        yield seat
+    finally:
+        await seat.leave()

@@ -1,0 +1,103 @@
+"""The live view of a run: how far its nodes are, drawn again and again on a terminal, a few lines elsewhere."""
+
+import asyncio
+import sys
+import time
+from collections import defaultdict
+
+from wonder.app.api import RunResult, Wonder
+from wonder.cli.output import color
+from wonder.definitions.records.graph import WorkflowDef
+from wonder.storage.definitions import load_definition
+from wonder.storage.runs.headers import RunHeader, load_header
+from wonder.storage.runs.standing import NodeCount, count_tokens, only_outside_moves
+
+_FRAME_SECONDS = 0.1
+_PLAIN_SECONDS = 5.0
+_BAR = 24
+_ENDED = ("completed", "failed", "timed_out", "cancelled")
+
+
+async def watch(wonder: Wonder, run_id: str, *, quiet: bool) -> RunHeader:
+    """Show a run until it has ended, or only a person or an outside event can move it on; give its header then."""
+    store = wonder.app.store
+    view = _View(sys.stdout.isatty() and not quiet, quiet)
+    header = await load_header(store, run_id)
+    definition = await load_definition(store, WorkflowDef, header.workflow_def_id, header.workflow_version)
+    refs = {node.id: node.ref for node in definition.nodes}
+    if wonder.engine:
+        end: asyncio.Task[RunResult] | None = asyncio.create_task(wonder.wait(run_id))
+    else:
+        end = None
+    try:
+        while True:
+            header = await load_header(store, run_id)
+            if not quiet:
+                view.show(refs, await count_tokens(store, run_id), header)
+            if header.has_ended or await only_outside_moves(store, header):
+                break
+            await (asyncio.wait([end], timeout=_FRAME_SECONDS) if end else asyncio.sleep(_FRAME_SECONDS))
+    finally:
+        if end:
+            end.cancel()
+    view.close()
+    return header
+
+
+class _View:
+    """Draws over what it drew before on a terminal; elsewhere writes a line now and then."""
+
+    def __init__(self, on_terminal: bool, quiet: bool) -> None:
+        self._on_terminal, self._quiet = on_terminal, quiet
+        self._drawn = 0
+        self._started = time.monotonic()
+        self._written = self._started
+
+    def show(self, refs: dict[str, str], counts: list[NodeCount], header: RunHeader) -> None:
+        """Show how far the nodes are."""
+        nodes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for node_id, status, tokens in counts:
+            nodes[node_id][status] += tokens
+        if self._on_terminal:
+            lines = [_line(refs[node_id], nodes[node_id]) for node_id in refs if node_id in nodes]
+            elapsed = time.monotonic() - self._started
+            self._draw([*lines, color("dim", f"{header.status} · {elapsed:.1f} s · {header.id}")])
+        elif time.monotonic() - self._written >= _PLAIN_SECONDS:
+            # In a pipe: one line every few seconds, so that a log shows that it goes on.
+            self._written = time.monotonic()
+            done = sum(one.tokens for one in counts if one.status in _ENDED)
+            total = sum(one.tokens for one in counts)
+            print(f"{header.status}: {done} of {total} node executions done", flush=True)
+
+    def close(self) -> None:
+        """Leave the last picture standing."""
+        self._drawn = 0
+
+    def _draw(self, lines: list[str]) -> None:
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        sys.stdout.write(up + "".join(f"\x1b[2K{line}\n" for line in lines))
+        sys.stdout.flush()
+        self._drawn = len(lines)
+
+
+def _line(ref: str, statuses: dict[str, int]) -> str:
+    total = sum(statuses.values())
+    done = statuses["completed"]
+    failed = statuses["failed"] + statuses["timed_out"]
+    gone = statuses["cancelled"]
+    if failed:
+        mark = color("error", "✗")
+    elif done + gone == total:
+        mark = color("good", "✓")
+    elif statuses["suspended"]:
+        mark = color("warning", "…")
+    else:
+        mark = color("hint", "▶")
+    text = f"{mark} {ref[:40].ljust(24)}"
+    if total > 1:
+        filled = _BAR * (done + failed + gone) // total
+        text += f" {'█' * filled}{color('dim', '░' * (_BAR - filled))} {done}/{total}"
+        text += color("error", f" {failed} failed") if failed else ""
+    elif statuses["suspended"]:
+        text += color("warning", " waits")
+    return text

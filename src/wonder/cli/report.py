@@ -1,0 +1,41 @@
+"""What a person or a program is told when a run has ended, or waits for somebody."""
+
+from wonder.app.api import Run, Wonder
+from wonder.cli.output import color, print_json
+from wonder.language.values import encode_json
+from wonder.storage.runs.headers import RunHeader
+from wonder.storage.runs.looking import inbox_of_run
+
+_STATUSES = {"completed": 0, "failed": 1, "cancelled": 1}
+
+
+async def report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json: bool) -> int:
+    """Print how a run stands, and give the exit status for it (SPEC 13)."""
+    error = header.error.as_json() if header.error else None
+    if as_json:
+        print_json({"run_id": started.id, "status": header.status, "output": header.output, "error": error})
+        return _STATUSES.get(header.status, 3)
+    took = ((header.completed_ms or header.created_ms) - header.created_ms) / 1000
+    if header.status == "completed":
+        print(f"{color('good', '✓')} completed in {took:.2f} s  {color('dim', started.id)}")
+        print(encode_json(header.output))
+    elif error:
+        where = f" at node {error['node']!r}" if error["node"] else ""
+        print(f"{color('error', '✗')} {header.status} after {took:.2f} s{where}  {color('dim', started.id)}")
+        print(f"  {error['code']}: {error['message']}")
+        print(f"  {color('hint', f'wonder runs show {started.id}')} shows what happened")
+    elif header.status == "cancelled":
+        print(f"{color('error', '✗')} cancelled after {took:.2f} s  {color('dim', started.id)}")
+    else:
+        await _report_waiting(wonder, started, header)
+    return _STATUSES.get(header.status, 3)
+
+
+async def _report_waiting(wonder: Wonder, started: Run, header: RunHeader) -> None:
+    reason = f" ({header.paused_reason})" if header.paused_reason else ""
+    print(f"{color('warning', '…')} {header.status}{reason}: only a person or an outside event can move it on")
+    for item in await inbox_of_run(wonder.app.store, started.id):
+        if item.status == "open":
+            print(f"  {item.prompt}")
+            print(f"  {color('hint', f'wonder answer {item.id} JSON')}")
+    print(f"  {color('hint', f'wonder runs show {started.id}')}")

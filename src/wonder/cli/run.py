@@ -1,0 +1,94 @@
+"""Check a definition file, store it, and run it to its end.
+
+The input is JSON, or @FILE with JSON in it. Python functions are found in the file's folder and the working directory.
+Exit status 0 completed, 1 failed or cancelled, 2 not accepted, 3 only a person or an outside event can move it on.
+"""
+
+import asyncio
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from wonder.app.api import open_wonder
+from wonder.cli.files import read_definition_file
+from wonder.cli.live_view import watch
+from wonder.cli.output import print_faults, print_json
+from wonder.cli.report import report_run
+from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.validate import summary
+from wonder.definitions.faults import DefinitionRefused
+from wonder.definitions.loading import Loaded
+from wonder.errors import WonderError
+from wonder.language.values import BadValue, JsonValue, parse_json
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Take the file and its input."""
+    parser.add_argument("file", metavar="FILE", help="a definition in YAML or JSON; - for standard input")
+    parser.add_argument("--input", metavar="JSON", default="{}", help="JSON, or @FILE (default: {})")
+    parser.add_argument("--key", metavar="KEY", help="an idempotency key: the same key and input start no second run")
+    parser.add_argument("--json", action="store_true", help="print only run_id, status, output and error")
+    add_database_option(parser)
+
+
+def run(given: Namespace) -> int:
+    """Run the file's workflow."""
+    file = read_definition_file(given.file)
+    if file.loaded is None:
+        return _refuse(given, file.lines, file.name, DefinitionRefused(file.faults))
+    try:
+        run_input = _read_input(given.input)
+        folder = Path(given.file).resolve().parent if given.file != "-" else Path.cwd()
+        return asyncio.run(_run(given, file.loaded, file.lines, file.name, run_input, folder))
+    except WonderError as error:
+        return _refuse(given, file.lines, file.name, error)
+
+
+async def _run(
+    given: Namespace, loaded: Loaded, lines: list[str], name: str, run_input: JsonValue, folder: Path
+) -> int:
+    # Only its own runs: the functions of others may be in folders that this command knows nothing of.
+    url = database_setting(given.db).value
+    async with open_wonder(url, import_roots=[folder, Path.cwd()], runs="own") as wonder:
+        deployed, warnings = await wonder.app.deploy(loaded)
+        if deployed.main is None:
+            raise NothingToRun(name)
+        if not given.json:
+            print_faults(warnings, lines)
+        started = await wonder.start(await wonder.workflow(deployed.main.name), run_input, idempotency_key=given.key)
+        header = await watch(wonder, started.id, quiet=given.json)
+        return await report_run(wonder, started, header, as_json=given.json)
+
+
+def _read_input(text: str) -> JsonValue:
+    if not text.startswith("@"):
+        return parse_json(text)
+    try:
+        return parse_json(Path(text[1:]).read_bytes())
+    except OSError as error:
+        raise BadValue(f"the input file {text[1:]} can't be read: {error.strerror or error}") from None
+
+
+def _refuse(given: Namespace, lines: list[str], name: str, error: WonderError) -> int:
+    faults = list(error.faults) if isinstance(error, DefinitionRefused) else []
+    if given.json:
+        shown: dict[str, Any] = {"code": error.code, "message": str(error)}
+        if faults:
+            shown["errors"] = [fault.as_json() for fault in faults]
+        print_json({"run_id": None, "status": None, "output": None, "error": shown})
+    elif faults:
+        print_faults(faults, lines)
+        print(f"{summary(name, faults)}; nothing was stored")
+    else:
+        print(f"wonder: {error}", file=sys.stderr)
+    return 2
+
+
+class NothingToRun(WonderError):
+    """A file has no workflow that could be run."""
+
+    code = "NOTHING_TO_RUN"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} has no 'workflow' that could be run; it was stored")

@@ -1,0 +1,196 @@
+"""Calls: sub-workflows as their callers see them: started, steered, and started again where that got lost (ACT-5)."""
+
+from collections.abc import Callable
+
+from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.live import LiveRun
+from wonder.coordinator.programs import Program
+from wonder.coordinator.starting import Starter
+from wonder.definitions.records.tenancy import ProjectSettings
+from wonder.engine.control import check_input
+from wonder.engine.decisions import ControlChild, StartChild
+from wonder.engine.facts import CancelRequested, ChildEnded, Fact, PauseRequested, ResumeRequested
+from wonder.engine.failure import Failure, misfit
+from wonder.engine.state import Token
+from wonder.engine.views import view_from
+from wonder.engine.waiting import CallWait
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue
+from wonder.storage.runs.headers import load_headers
+from wonder.storage.runs.looking import EndedChild, ended_children
+from wonder.storage.runs.reconciling import StrayChild, calls_without_child, stray_children
+from wonder.storage.runs.records import NewRun
+
+_WITH_PARENT = "its parent was paused"
+_CONTROL: dict[str, Callable[[], Fact]] = {
+    "cancel": lambda: CancelRequested("its parent was cancelled"),
+    "pause": lambda: PauseRequested(_WITH_PARENT),
+    "resume": ResumeRequested,
+}
+
+Prepared = tuple[Program, JsonValue, ProjectSettings]
+
+
+class Calls:
+    """Starts sub-workflows on a coordinator, and hands orders down to them."""
+
+    def __init__(self, coordinator: Coordinator, starter: Starter) -> None:
+        self._coordinator, self._starter = coordinator, starter
+        # Children that are being started: a child is started once, whoever asks for it.
+        self._under_way: set[str] = set()
+        coordinator.on_child = self._call
+        coordinator.on_control = self._control
+
+    async def reconcile(self) -> None:
+        """Bring callers and sub-workflows into line, where a process ended or a commit failed between the two."""
+        store = self._coordinator.store
+        for stray in await stray_children(store):
+            await self._bring_into_line(stray)
+        for child in await ended_children(store):
+            await self._tell(child)
+        for call in await calls_without_child(store):
+            await self.ensure(call.run_id, call.token_id)
+
+    async def ensure(self, parent_id: str, token_id: str) -> None:
+        """Start the sub-workflow of a call if it was never stored."""
+        coordinator = self._coordinator
+        parent = await coordinator.get(parent_id)
+        if parent is None:
+            return
+        token = parent.state.tokens.get(token_id)
+        child_id = None if token is None or token.wait is None else token.wait.get("child_run_id")
+        if token is None or not isinstance(child_id, str):
+            coordinator.rest(parent)
+            return
+        parent.pins += 1
+        try:
+            if coordinator.is_live(child_id) or await load_headers(coordinator.store, [child_id]):
+                return
+            order = _order_again(parent, token, child_id)
+            if isinstance(order, Failure):
+                coordinator.bring(parent_id, ChildEnded(token_id, child_id, "failed", None, order))
+            else:
+                await self._start(parent, order)
+        finally:
+            coordinator.let_go(parent)
+
+    def _call(self, parent: LiveRun, order: StartChild) -> None:
+        # Held, because its caller has nothing else to do as a rule, and should not be loaded again for this.
+        parent.pins += 1
+        self._coordinator.spawn(self._start_and_let_go(parent, order))
+
+    async def _start_and_let_go(self, parent: LiveRun, order: StartChild) -> None:
+        try:
+            await self._start(parent, order)
+        finally:
+            self._coordinator.let_go(parent)
+
+    async def _start(self, parent: LiveRun, order: StartChild) -> None:
+        """Start a sub-workflow, or tell its caller why it can't be started."""
+        coordinator, child_id = self._coordinator, order.child_run_id
+        if child_id in self._under_way or coordinator.is_live(child_id):
+            return
+        self._under_way.add(child_id)
+        caller: LiveRun | None = None
+        try:
+            prepared = await self._prepare(parent, order)
+            # Asked for again: it may have been given up and loaded anew while we waited.
+            caller = await coordinator.get(parent.id)
+            token = None if caller is None else caller.state.tokens.get(order.token_id)
+            if caller is None or token is None or caller.state.paused is not None:
+                return  # It was cancelled in the meantime, or paused: then it starts when its caller is resumed.
+            if isinstance(prepared, Failure):
+                coordinator.take(caller, ChildEnded(order.token_id, child_id, "failed", None, prepared))
+            else:
+                self._begin(caller, token, child_id, prepared)
+        finally:
+            self._under_way.discard(child_id)
+            if caller is not None:
+                coordinator.rest(caller)
+
+    def _begin(self, parent: LiveRun, token: Token, child_id: str, prepared: Prepared) -> None:
+        program, filled, settings = prepared
+        new_run = NewRun(
+            id=child_id,
+            project_id=parent.project_id,
+            workflow_def_id=program.definition.id,
+            workflow_version=program.definition.version,
+            input=filled,
+            created_ms=self._coordinator.clock.now_ms(),
+            depth=parent.depth + 1,
+            parent_run_id=parent.id,
+            parent_token_id=token.id,
+            parent_node_id=token.node.id,
+        )
+        self._starter.begin(new_run, program, settings)
+
+    async def _prepare(self, parent: LiveRun, order: StartChild) -> Prepared | Failure:
+        try:
+            settings = await self._starter.settings(parent.project_id)
+            if parent.depth + 1 > settings.call_depth_max:
+                limit = settings.call_depth_max
+                message = f"sub-workflows are nested deeper than the project's call_depth_max of {limit}"
+                return Failure("CALL_DEPTH", message)
+            program = await self._starter.program(order.workflow_def_id, order.version)
+            filled, faults = check_input(program.workflow, order.input)
+        except WonderError as error:
+            return Failure(error.code, str(error))
+        if faults:
+            return misfit("INPUT_SCHEMA", f"the input of {program.workflow.name!r}", faults)
+        return program, filled, settings
+
+    def _control(self, parent: LiveRun, order: ControlChild) -> None:
+        coordinator, child_id = self._coordinator, order.child_run_id
+        if order.order == "resume" and not coordinator.is_live(child_id):
+            coordinator.spawn(self._resume(parent.id, child_id))
+        else:
+            coordinator.bring(child_id, _CONTROL[order.order]())
+
+    async def _resume(self, parent_id: str, child_id: str) -> None:
+        """Resume a sub-workflow, or start it, if its caller was paused before it could be."""
+        coordinator = self._coordinator
+        if await load_headers(coordinator.store, [child_id]):
+            coordinator.bring(child_id, ResumeRequested())
+            return
+        parent = await coordinator.get(parent_id)
+        waiting = [] if parent is None else list(parent.state.tokens.values())
+        for token in waiting:
+            if token.wait is not None and token.wait.get("child_run_id") == child_id:
+                await self.ensure(parent_id, token.id)
+        if parent is not None:
+            coordinator.rest(parent)
+
+    async def _bring_into_line(self, stray: StrayChild) -> None:
+        coordinator = self._coordinator
+        if stray.is_orphan:
+            coordinator.bring(stray.run_id, _CONTROL["cancel"]())
+        elif stray.parent_status == "paused":
+            coordinator.bring(stray.run_id, _CONTROL["pause"]())
+        elif stray.paused_reason == _WITH_PARENT:
+            coordinator.bring(stray.run_id, _CONTROL["resume"]())
+
+    async def _tell(self, child: EndedChild) -> None:
+        """Tell a caller how its sub-workflow ended, unless it knows."""
+        coordinator = self._coordinator
+        parent = await coordinator.get(child.parent_run_id)
+        if parent is None:
+            return
+        token = parent.state.tokens.get(child.parent_token_id)
+        if token is not None and token.wait is not None and token.wait.get("child_run_id") == child.run_id:
+            fact = ChildEnded(token.id, child.run_id, child.status, child.output, child.failure)  # type: ignore[arg-type]  # a final status
+            coordinator.take(parent, fact)
+        coordinator.rest(parent)
+
+
+def _order_again(parent: LiveRun, token: Token, child_id: str) -> StartChild | Failure:
+    """Make the order that started a sub-workflow again, out of what its caller's rows say."""
+    assert token.node.wait is not None
+    task = token.node.wait
+    assert isinstance(task.wait, CallWait)
+    view = view_from(parent.state, token.scope, token.last_error, with_branch=token.scope.group is not None)
+    called, action_input = task.wait.resolve(view), task.action_input(token.input)
+    if isinstance(called, Failure):
+        return called
+    if isinstance(action_input, Failure):
+        return action_input
+    return StartChild(token.id, child_id, *called, action_input, task.wait.inherit_artifacts)

@@ -1,0 +1,420 @@
+"""Coordinator: the one writer. Takes facts, lets the engine decide, commits, and only then acts (INV-3)."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any
+
+from wonder.coordinator.background import Background
+from wonder.coordinator.commits import GroupCommit
+from wonder.coordinator.ends import Ends
+from wonder.coordinator.errors import CommitFailed, EngineStopped
+from wonder.coordinator.live import LiveRun
+from wonder.coordinator.programs import Programs
+from wonder.coordinator.timers import NearTimers
+from wonder.coordinator.worker import Clock, Dispatch, TaskEnded, Worker
+from wonder.engine.decide import decide, redispatch
+from wonder.engine.decisions import (
+    AbortTask,
+    AwaitEvent,
+    CancelTimer,
+    ContinueLater,
+    ControlChild,
+    Decision,
+    DispatchTask,
+    EndRun,
+    SetRunStatus,
+    SetTimer,
+    StartChild,
+)
+from wonder.engine.facts import ChildEnded, Fact, RunBroken, TaskStarted, TimerFired, TurnContinued
+from wonder.engine.failure import Failure
+from wonder.engine.restore import take_snapshot
+from wonder.errors import WonderError
+from wonder.storage.errors import LeaseLost
+from wonder.storage.runs.leases import Lease
+from wonder.storage.store import NewId, Store
+
+# CTL-20: how long a run may go on with pure nodes before others have their turn.
+_TURN_MS = 10.0
+# CTL-1: a task that is under way for this long is shown as executing.
+_SHOWN_AFTER_MS = 500
+# After a commit that failed, the next one waits, longer each time: a full disk is not emptied by trying.
+_FIRST_PAUSE_MS = 50.0
+_LONGEST_PAUSE_MS = 5_000.0
+
+log = logging.getLogger("wonder.coordinator")
+
+
+class Coordinator:
+    """All runs of one database that this process owns."""
+
+    def __init__(self, store: Store, lease: Lease, worker: Worker, clock: Clock, new_id: NewId) -> None:
+        self.store, self.clock, self.new_id = store, clock, new_id
+        self.programs = Programs(store)
+        self.background = Background(clock)
+        self.timers = NearTimers(clock, lambda run_id, key: self.bring(run_id, TimerFired(key)))
+        self.ends = Ends()
+        self.on_child: Callable[[LiveRun, StartChild], None] = _nobody
+        """Starts a sub-workflow; given by whoever starts runs."""
+        self.on_control: Callable[[LiveRun, ControlChild], None] = _nobody
+        """Cancels, pauses or resumes a sub-workflow."""
+        self.on_await: Callable[[LiveRun, AwaitEvent], None] = _nobody
+        """Looks for an event that came before it was waited for."""
+        self.on_status: Callable[[LiveRun, str], None] = lambda run, status: None
+        """Hears which durable status a run has, or `lost` when it was given up and will be loaded again."""
+        self.on_lost: Callable[[], Awaitable[None]] = _nothing
+        """Does again what was to follow from durable decisions, and went with a commit that failed."""
+        self.on_stop: Callable[[WonderError], None] = lambda error: None
+        self.load: Callable[[Sequence[str]], Awaitable[list[LiveRun]]]
+        """Loads parked runs out of their rows, without those that are not there or have ended."""
+        self.mine: set[str] | None = None
+        """The runs whose tasks are dispatched here, None for all; those of others are left to another engine."""
+        self._worker = worker
+        self.commits = GroupCommit(store, lease, self._release, self._lose)
+        self._live: dict[str, LiveRun] = {}
+        self._loading: dict[str, asyncio.Task[dict[str, LiveRun]]] = {}
+        self._young: deque[tuple[int, LiveRun, str]] = deque()
+        self._acts = _ACTS
+        self._pause_ms = 0.0
+        self._stopped: EngineStopped | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way that could bring a fact by itself."""
+        return not self._live and not self.background
+
+    def check_running(self) -> None:
+        """Raise EngineStopped if this coordinator takes nothing any more."""
+        if self._stopped is not None:
+            raise self._stopped
+
+    def adopt(self, run: LiveRun) -> None:
+        """Take a run into memory."""
+        self._live[run.id] = run
+
+    def is_live(self, run_id: str) -> bool:
+        """Say whether a run is in memory, or about to be."""
+        return run_id in self._live or run_id in self._loading
+
+    def will_tell_end(self, run_id: str) -> bool:
+        """Say whether `ends` will be told how a run ends: it is in memory, and its end is not decided."""
+        run = self._live.get(run_id)
+        return run is not None and not run.state.ended and self._stopped is None
+
+    def take(self, run: LiveRun, fact: Fact) -> None:
+        """Let the engine decide on a fact, and put what follows into the open batch."""
+        if self._stopped is not None:
+            return
+        started, now_ms, was_ended = self.clock.monotonic_ms(), self.clock.now_ms(), run.state.ended
+        try:
+            decisions = decide(
+                run.state,
+                fact,
+                now_ms=now_ms,
+                new_id=self.new_id,
+                over_time=lambda: self.clock.monotonic_ms() - started > _TURN_MS,
+            )
+        except Exception as error:
+            log.exception("the engine failed on %s of run %s", type(fact).__name__, run.id)
+            self._break(run, error, again=not isinstance(fact, RunBroken))
+            return
+        try:
+            self.commits.add(run, decisions, now_ms)
+            if run.is_due_for_snapshot(was_ended):
+                self.commits.batch.snapshot(take_snapshot(run.state), now_ms)
+        except Exception as error:
+            # Half of its rows may be in the batch: none of them may be written.
+            log.exception("what %s of run %s led to can't be written", type(fact).__name__, run.id)
+            self._break(run, error, again=not isinstance(fact, RunBroken))
+            self.commits.fail_open(CommitFailed(error))
+
+    def bring(self, run_id: str, fact: Fact) -> None:
+        """Bring a fact to a run, wherever it is; a run that has ended, or never was, does not hear of it."""
+        if run := self._live.get(run_id):
+            self.take(run, fact)
+        elif self._stopped is None:
+            self.spawn(self._bring_parked(run_id, fact))
+
+    async def get(self, run_id: str) -> LiveRun | None:
+        """Give a live run, loading it if it is parked; None if there is none or it has ended.
+
+        It is in memory when this returns, and may be parked again whenever the caller waits for something;
+        `rest` lets go of it.
+        """
+        while True:
+            self.check_running()
+            if run := self._live.get(run_id):
+                return run
+            loading = self._loading.get(run_id) or self._begin_loading([run_id])
+            run = (await asyncio.shield(loading)).get(run_id)
+            if run is None:
+                return None
+
+    async def hold(self, run_ids: Iterable[str]) -> list[LiveRun]:
+        """Give several runs that stay in memory, all at once, until each is let go with `let_go`."""
+        wanted = list(dict.fromkeys(run_ids))
+        while True:
+            await self.wake(wanted, rest=False)
+            runs = [run for run_id in wanted if (run := await self._pinned(run_id))]
+            if not any(run.dropped for run in runs):
+                return runs
+            for run in runs:
+                self.let_go(run)
+
+    def let_go(self, run: LiveRun) -> None:
+        """Say that a run was held long enough."""
+        run.pins -= 1
+        self.rest(run)
+
+    async def wake(self, run_ids: Iterable[str], *, rest: bool = True) -> int:
+        """Load many runs that are not in memory, and go on with them; gives how many there were."""
+        wanted = [run_id for run_id in run_ids if not self.is_live(run_id)]
+        if not wanted:
+            return 0
+        loaded = await asyncio.shield(self._begin_loading(wanted))
+        if rest:
+            for run in loaded.values():
+                self.rest(run)
+        return len(loaded)
+
+    async def _pinned(self, run_id: str) -> LiveRun | None:
+        run = await self.get(run_id)
+        if run is not None:
+            run.pins += 1
+        return run
+
+    def rest(self, run: LiveRun) -> None:
+        """Let a run out of memory if it has nothing to do."""
+        if run.may_park and self._live.get(run.id) is run:
+            del self._live[run.id]
+
+    async def durable(self) -> None:
+        """Wait until all that was decided so far is durable."""
+        await self.commits.durable()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something beside; what it raises is logged."""
+        self.background.spawn(work)
+
+    def resume_work(self, run: LiveRun) -> None:
+        """Dispatch again what workers had when the process that ran them ended (INV-4), and begin what can begin."""
+        for dispatch in redispatch(run.state):
+            self._dispatch(run, dispatch)
+        if run.state.has_work:
+            self.take(run, TurnContinued())
+
+    def stop(self, error: WonderError) -> None:
+        """Take and write nothing any more, because the lease is another's (INV-5)."""
+        if self._stopped is not None:
+            return
+        log.error("the engine stops: %s", error)
+        self._stop(str(error))
+        self.on_stop(error)
+
+    async def close(self) -> None:
+        """Let go of everything; what was decided is made durable first, the rest goes on in the next engine."""
+        self.timers.close()
+        for run in self._live.values():
+            _break_off(run)
+        self._acts = _LAST_ACTS
+        await self.commits.drain()
+        self._stop("it was closed")
+        await self.background.close()
+        for loading in set(self._loading.values()):
+            loading.cancel()
+        await asyncio.gather(*self._loading.values(), return_exceptions=True)
+
+    def _stop(self, reason: str) -> None:
+        self._stopped = EngineStopped(reason)
+        self.timers.close()
+        for run in self._live.values():
+            run.dropped = True
+            _break_off(run)
+        self._live.clear()
+        self._young.clear()
+        self.commits.stop(self._stopped)
+        self.ends.fail(self._stopped)
+
+    def _begin_loading(
+        self, run_ids: Sequence[str], first: Callable[[], Awaitable[None]] | None = None
+    ) -> "asyncio.Task[dict[str, LiveRun]]":
+        task = asyncio.get_running_loop().create_task(self._load(run_ids, first))
+        for run_id in run_ids:
+            self._loading[run_id] = task
+        return task
+
+    async def _load(self, run_ids: Sequence[str], first: Callable[[], Awaitable[None]] | None) -> dict[str, LiveRun]:
+        task = asyncio.current_task()
+        try:
+            if first is not None:
+                await first()
+                runs = await self.background.insist("runs can't be loaded again", lambda: self.load(run_ids))
+            else:
+                runs = await self.load(run_ids)
+        finally:
+            for run_id in run_ids:
+                if self._loading.get(run_id) is task:
+                    del self._loading[run_id]
+        self.check_running()
+        for run in runs:
+            self.adopt(run)
+            self.on_status(run, run.state.status)
+        for run in runs:
+            self.resume_work(run)
+        return {run.id: run for run in runs}
+
+    async def _bring_parked(self, run_id: str, fact: Fact) -> None:
+        run = await self.background.insist(f"run {run_id} can't be loaded", lambda: self.get(run_id))
+        if run is not None:
+            self.take(run, fact)
+            self.rest(run)
+
+    def _release(self, decided: Sequence[tuple[LiveRun, list[Decision]]]) -> None:
+        """Act on decisions that are durable now."""
+        self._pause_ms = 0.0
+        if self._stopped is not None:
+            return
+        acts = self._acts
+        for run, decisions in decided:
+            try:
+                for decision in decisions:
+                    if act := acts.get(type(decision)):
+                        act(self, run, decision)
+            except Exception as error:
+                log.exception("what was decided for run %s can't be carried out", run.id)
+                self._break(run, error, again=True)
+        for run, _ in decided:
+            self.rest(run)
+
+    def _lose(self, runs: set[LiveRun], error: WonderError) -> None:
+        """Forget runs whose commit failed: their rows are the truth, and they are loaded again from there."""
+        if self._stopped is not None:
+            return
+        if isinstance(error, LeaseLost):
+            self.stop(error)
+            return
+        self._pause_ms = min(max(self._pause_ms * 2, _FIRST_PAUSE_MS), _LONGEST_PAUSE_MS)
+        log.error("a commit failed, %d runs are loaded again in %d ms: %s", len(runs), self._pause_ms, error)
+        lost = [run for run in runs if self._drop(run)]
+        pause_ms = self._pause_ms
+        if lost:
+            self._begin_loading([run.id for run in lost], lambda: self.background.sleep(pause_ms))
+        self.spawn(self._repair([run.id for run in lost], pause_ms))
+
+    async def _repair(self, run_ids: Sequence[str], pause_ms: float) -> None:
+        """Wait for runs to be loaded again, and do again what was to follow from what is durable."""
+        await self.background.sleep(pause_ms)
+        for run_id in run_ids:
+            if run := await self.get(run_id):
+                self.rest(run)
+        await self.background.insist("what was lost can't be looked for", self.on_lost)
+
+    def _break(self, run: LiveRun, error: Exception, *, again: bool) -> None:
+        """Fail a run on which the engine itself has failed: what is in memory of it can't be trusted."""
+        if not self._drop(run) or not again:
+            return
+        failure = Failure("ENGINE_ERROR", f"the engine failed: {type(error).__name__}: {error}; please report this")
+        self._begin_loading([run.id], self._settled)
+        self.spawn(self._bring_parked(run.id, RunBroken(failure)))
+
+    async def _settled(self) -> None:
+        """Wait for what is decided already, which is right and will be in the rows, or be lost."""
+        await asyncio.wait([self.commits.durable()])
+
+    def _drop(self, run: LiveRun) -> bool:
+        if run.dropped:
+            return False
+        run.dropped = True
+        if self._live.get(run.id) is run:
+            del self._live[run.id]
+        _break_off(run)
+        self.on_status(run, "lost")
+        return True
+
+    def _dispatch(self, run: LiveRun, order: DispatchTask) -> None:
+        token = run.state.tokens.get(order.token_id)
+        if token is None or run.dropped or order.token_id in run.tasks:
+            return
+        if self.mine is not None and run.id not in self.mine:
+            return
+        dispatch = Dispatch(
+            run.project_id,
+            run.id,
+            order.token_id,
+            token.node.ref,
+            token.path_id,
+            order.task_id,
+            order.task_version,
+            order.input,
+        )
+        run.tasks[order.token_id] = self._worker.start(dispatch, lambda ended: self._task_ended(run, ended))
+        if not self._young:
+            self.clock.after(_SHOWN_AFTER_MS, self._show_executing)
+        self._young.append((self.clock.now_ms(), run, order.token_id))
+
+    def _task_ended(self, run: LiveRun, ended: TaskEnded) -> None:
+        if not run.dropped and run.tasks.pop(ended.token_id, None) is not None:
+            self.take(run, ended)
+
+    def _show_executing(self) -> None:
+        """Let tasks that take longer be seen as executing (CTL-1)."""
+        now_ms = self.clock.now_ms()
+        while self._young and now_ms - self._young[0][0] >= _SHOWN_AFTER_MS:
+            started_ms, run, token_id = self._young.popleft()
+            if token_id in run.tasks and not run.dropped:
+                self.take(run, TaskStarted(token_id, started_ms))
+        if self._young:
+            self.clock.after(_SHOWN_AFTER_MS, self._show_executing)
+
+    def _abort(self, run: LiveRun, order: AbortTask) -> None:
+        if work := run.tasks.pop(order.token_id, None):
+            work.cancel()
+
+    def _status(self, run: LiveRun, order: SetRunStatus) -> None:
+        self.on_status(run, order.status)
+
+    def _end(self, run: LiveRun, end: EndRun) -> None:
+        self._tell_end(run, end)
+        self.on_status(run, end.status)
+        if run.parent_run_id is not None and run.parent_token_id is not None:
+            fact = ChildEnded(run.parent_token_id, run.id, end.status, end.output, end.failure)
+            self.bring(run.parent_run_id, fact)
+
+    def _tell_end(self, run: LiveRun, end: EndRun) -> None:
+        self.ends.tell(run.id, end)
+
+    def _continue(self, run: LiveRun, _: ContinueLater) -> None:
+        if not run.dropped:
+            self.take(run, TurnContinued())
+
+
+def _break_off(run: LiveRun) -> None:
+    for work in run.tasks.values():
+        work.cancel()
+    run.tasks.clear()
+
+
+async def _nothing() -> None:
+    """Nothing has to be done again."""
+
+
+def _nobody(run: LiveRun, decision: Any) -> None:
+    raise AssertionError("nobody was given to carry this out")
+
+
+_ACTS: dict[type, Callable[[Coordinator, LiveRun, Any], None]] = {
+    DispatchTask: Coordinator._dispatch,
+    AbortTask: Coordinator._abort,
+    StartChild: lambda coordinator, run, decision: coordinator.on_child(run, decision),
+    ControlChild: lambda coordinator, run, decision: coordinator.on_control(run, decision),
+    AwaitEvent: lambda coordinator, run, decision: coordinator.on_await(run, decision),
+    SetTimer: lambda coordinator, run, decision: coordinator.timers.set(run.id, decision.key, decision.due_ms),
+    CancelTimer: lambda coordinator, run, decision: coordinator.timers.cancel(run.id, decision.key),
+    SetRunStatus: Coordinator._status,
+    EndRun: Coordinator._end,
+    ContinueLater: Coordinator._continue,
+}
+# While it closes: what became durable is told, and nothing is begun with it.
+_LAST_ACTS: dict[type, Callable[[Coordinator, LiveRun, Any], None]] = {EndRun: Coordinator._tell_end}

@@ -1,0 +1,66 @@
+"""What can be wrong with what is asked of the coordinator."""
+
+from collections.abc import Sequence
+
+from wonder.errors import WonderError
+from wonder.language.schemas import ValueFault
+
+
+class InputRefused(WonderError):
+    """The input of a run, or an answer, does not fit its schema; nothing was stored (CTL-17, ACT-4)."""
+
+    code = "INPUT_REFUSED"
+
+    def __init__(self, what: str, faults: Sequence[ValueFault]) -> None:
+        super().__init__("\n".join([f"{what} does not fit its schema; nothing was changed", *map(str, faults)]))
+        self.what, self.faults = what, tuple(faults)
+
+
+class WorkflowDisabled(WonderError):
+    """A workflow that is not enabled was to be started (RES-3)."""
+
+    code = "WORKFLOW_DISABLED"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the workflow {name!r} is disabled; enable it to start runs of it")
+        self.name = name
+
+
+class RunNotLive(WonderError):
+    """A run was to be changed that is not there, or has ended."""
+
+    code = "RUN_NOT_LIVE"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"there is no run {run_id!r} that could still be changed: it has ended, or never was")
+        self.run_id = run_id
+
+
+class ItemClosed(WonderError):
+    """An inbox item was to be answered that is not open: it was answered, withdrawn, or never was (ACT-4)."""
+
+    code = "ITEM_CLOSED"
+
+    def __init__(self, item_id: str) -> None:
+        super().__init__(f"the inbox has no open item {item_id!r}: it was answered or withdrawn, or never was")
+        self.item_id = item_id
+
+
+class EngineStopped(WonderError):
+    """The engine of this process runs no more: another process has its lease, or it was closed (INV-5)."""
+
+    code = "ENGINE_STOPPED"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the engine of this process has stopped: {reason}; what is stored goes on in the next one")
+        self.reason = reason
+
+
+class CommitFailed(WonderError):
+    """Something could not be stored for a reason that the store does not know: a fault of ours."""
+
+    code = "COMMIT_FAILED"
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"what was decided could not be stored: {type(error).__name__}: {error}; please report this")
+        self.error = error

@@ -1,0 +1,82 @@
+"""A run in memory: its state, its program, and the tasks that workers have of it."""
+
+from wonder.coordinator.programs import Program
+from wonder.coordinator.worker import Work
+from wonder.definitions.records.tenancy import SnapshotPolicy
+from wonder.engine.state import RunState
+from wonder.storage.runs.records import Recorded
+
+
+class LiveRun:
+    """A run that is under way or being looked at; parked runs have none, only rows."""
+
+    __slots__ = (
+        "depth",
+        "dropped",
+        "parent_run_id",
+        "parent_token_id",
+        "pins",
+        "policy",
+        "program",
+        "project_id",
+        "record",
+        "snapshot_due",
+        "state",
+        "tasks",
+        "uncommitted",
+    )
+
+    def __init__(
+        self,
+        state: RunState,
+        program: Program,
+        project_id: str,
+        policy: SnapshotPolicy,
+        depth: int = 0,
+        parent_run_id: str | None = None,
+        parent_token_id: str | None = None,
+    ) -> None:
+        self.state, self.program, self.project_id, self.depth = state, program, project_id, depth
+        self.parent_run_id, self.parent_token_id = parent_run_id, parent_token_id
+        self.policy = policy
+        self.snapshot_due = _next_multiple(state.sequence, policy.every_events)
+        """The event from which on a snapshot is due, or whether one is has to be looked at; None for never."""
+        self.record = Recorded(state, program.plan, project_id)
+        self.tasks: dict[str, Work] = {}
+        self.uncommitted = 0
+        """Batches that hold decisions of it and are not durable yet."""
+        self.pins = 0
+        """How many are about to do something with it, so that it should stay in memory."""
+        self.dropped = False
+        """Whether it was given up: its rows are the truth, and what still comes for this object is not heard."""
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.state.id
+
+    @property
+    def may_park(self) -> bool:
+        """Whether its rows say all there is to know, and nothing will move it on by itself."""
+        return not (self.uncommitted or self.tasks or self.pins) and (self.state.ended or self.state.idle)
+
+    def is_due_for_snapshot(self, was_ended: bool) -> bool:
+        """Say whether the project's policy asks for a snapshot after this turn, which is counted as taken (RES-6)."""
+        state = self.state
+        if state.ended:
+            return self.policy.at_end and not was_ended
+        if self.snapshot_due is None or state.sequence < self.snapshot_due:
+            return False
+        every = self.policy.every_events
+        size = len(state.tokens) + sum(len(group.branches) for group in state.groups.values())
+        # A large run is snapshot less often, so that all snapshots together cost no more than its events.
+        since = state.sequence - self.snapshot_due + (every or 0)
+        if since < size:
+            self.snapshot_due += size - since
+            return False
+        self.snapshot_due = _next_multiple(state.sequence, every)
+        return True
+
+
+def _next_multiple(sequence: int, every: int | None) -> int | None:
+    return None if every is None else sequence - sequence % every + every

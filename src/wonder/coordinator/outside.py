@@ -1,0 +1,183 @@
+"""What comes from outside: answers of people, events, and orders to cancel, pause or resume a run (CTL-16, ACT-4)."""
+
+import asyncio
+from collections.abc import Callable
+
+from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.errors import InputRefused, ItemClosed, RunNotLive
+from wonder.coordinator.live import LiveRun
+from wonder.engine.control import check_answer
+from wonder.engine.facts import (
+    CancelRequested,
+    EventArrived,
+    Fact,
+    GateAnswered,
+    InputGiven,
+    PauseRequested,
+    ResumeRequested,
+)
+from wonder.language.schemas import Schema, compile_validator
+from wonder.language.values import JsonValue, check_value
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.runs.looking import InboxItem, load_inbox_item
+from wonder.storage.runs.outside import OutsideEvent, has_come_before, next_kept_event, waiting_for_event
+from wonder.storage.runs.reconciling import waits_with_kept_event
+from wonder.storage.runs.recording import Batch
+
+EVENT_TTL_SECONDS = 86_400
+
+Also = Callable[[Batch], None]
+"""Puts something into the commit that carries an order out."""
+
+
+class Outside:
+    """The ways into a run from outside."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        # An event that is kept and a token that begins to wait must not miss each other.
+        self._events = asyncio.Lock()
+        coordinator.on_await = lambda run, order: coordinator.spawn(
+            self._look_for_kept(run.project_id, run.id, order.token_id, order.event, order.key)
+        )
+
+    async def reconcile(self) -> None:
+        """Give kept events to the tokens that wait for them, where a process ended or a commit failed in between."""
+        coordinator = self._coordinator
+        for wait in await waits_with_kept_event(coordinator.store, coordinator.clock.now_ms()):
+            await self._look_for_kept(*wait)
+
+    async def cancel(self, run_id: str, reason: str | None = None, also: Also | None = None) -> None:
+        """End a run with all that is live in it; durable when this returns. Raises RunNotLive."""
+        await self._order(run_id, CancelRequested(reason), also)
+
+    async def pause(self, run_id: str, reason: str = "requested", also: Also | None = None) -> None:
+        """Let a run dispatch nothing more; raises RunNotLive."""
+        await self._order(run_id, PauseRequested(reason), also)
+
+    async def resume(self, run_id: str, also: Also | None = None) -> None:
+        """Let a paused run go on; raises RunNotLive."""
+        await self._order(run_id, ResumeRequested(), also)
+
+    async def answer(self, item_id: str, value: JsonValue, by: str | None = None, also: Also | None = None) -> None:
+        """Answer an inbox item; raises ItemClosed, or InputRefused, which changes nothing."""
+        check_value(value)
+        try:
+            item = await load_inbox_item(self._coordinator.store, item_id)
+        except NotFound:
+            raise ItemClosed(item_id) from None
+        coordinator = self._coordinator
+        run = await coordinator.get(item.run_id) if item.status == "open" else None
+        if run is None:
+            raise ItemClosed(item_id)
+        try:
+            fact = _gate_fact(run, item, value, by) if item.token_id is None else _answer_fact(run, item, value, by)
+            coordinator.commits.batch.keep_answer(item_id, value)
+            if also:
+                also(coordinator.commits.batch)
+            coordinator.take(run, fact)
+        finally:
+            coordinator.rest(run)
+        await coordinator.durable()
+
+    async def send_event(
+        self,
+        project_id: str,
+        event: str,
+        key: str | None,
+        payload: JsonValue,
+        *,
+        sender_id: str | None = None,
+        ttl_seconds: int = EVENT_TTL_SECONDS,
+        also: Also | None = None,
+    ) -> int:
+        """Wake all that wait for an event, or keep it for the first that comes; say how many it woke."""
+        check_value(payload)
+        coordinator = self._coordinator
+        async with self._events:
+            await coordinator.durable()
+            if sender_id is not None and await has_come_before(coordinator.store, project_id, sender_id):
+                if also:
+                    also(coordinator.commits.batch)
+                    coordinator.commits.touch()
+                    await coordinator.durable()
+                return 0
+            waiting = await waiting_for_event(coordinator.store, project_id, event, key)
+            now_ms = coordinator.clock.now_ms()
+            sent = OutsideEvent(
+                id=coordinator.new_id(),
+                project_id=project_id,
+                event=event,
+                key=key,
+                payload=payload,
+                arrived_ms=now_ms,
+                expires_ms=now_ms + ttl_seconds * 1_000,
+                sender_id=sender_id,
+            )
+            runs = {run.id: run for run in await coordinator.hold(token.run_id for token in waiting)}
+            # From here on nothing is waited for: all of it is one commit.
+            woken = 0
+            for run_id, token_id in waiting:
+                if run_id in runs and _awaits_event(runs[run_id], token_id):
+                    coordinator.take(runs[run_id], EventArrived(token_id, payload))
+                    woken += 1
+            for run in runs.values():
+                coordinator.let_go(run)
+            coordinator.commits.batch.keep_event(sent, used=woken > 0)
+            if also:
+                also(coordinator.commits.batch)
+            coordinator.commits.touch()
+            await coordinator.durable()
+            return woken
+
+    async def _look_for_kept(self, project_id: str, run_id: str, token_id: str, event: str, key: str | None) -> None:
+        coordinator = self._coordinator
+        async with self._events:
+            now_ms = coordinator.clock.now_ms()
+            kept = await next_kept_event(coordinator.store, project_id, event, key, now_ms)
+            run = await coordinator.get(run_id) if kept else None
+            if run is None or kept is None:
+                return
+            if _awaits_event(run, token_id):
+                coordinator.commits.batch.use_event(kept.id, now_ms)
+                coordinator.take(run, EventArrived(token_id, kept.payload))
+            coordinator.rest(run)
+            await coordinator.durable()
+
+    async def _order(self, run_id: str, fact: Fact, also: Also | None) -> None:
+        coordinator = self._coordinator
+        run = await coordinator.get(run_id)
+        if run is None or run.state.ended:
+            raise RunNotLive(run_id)
+        if also:
+            also(coordinator.commits.batch)
+            coordinator.commits.touch()
+        coordinator.take(run, fact)
+        coordinator.rest(run)
+        await coordinator.durable()
+
+
+def _awaits_event(run: LiveRun, token_id: str) -> bool:
+    token = run.state.tokens.get(token_id)
+    return token is not None and token.wait is not None and token.wait.get("kind") == "wait_for_event"
+
+
+def _answer_fact(run: LiveRun, item: InboxItem, value: JsonValue, by: str | None) -> Fact:
+    token = run.state.tokens.get(item.token_id or "")
+    if token is None:
+        raise ItemClosed(item.id)
+    if faults := check_answer(token, value):
+        raise InputRefused("the answer", faults)
+    return InputGiven(token.id, item.id, value, by)
+
+
+def _gate_fact(run: LiveRun, item: InboxItem, value: JsonValue, by: str | None) -> Fact:
+    if run.state.gate_item_id != item.id:
+        raise ItemClosed(item.id)
+    schema = item.schema
+    assert isinstance(schema, dict | bool)
+    checked: Schema = schema
+    if faults := compile_validator(checked).faults(value):
+        raise InputRefused("the answer", faults)
+    assert isinstance(value, dict)
+    return GateAnswered(item.id, value["decision"], value.get("extend_ms"), by)  # type: ignore[arg-type]  # checked

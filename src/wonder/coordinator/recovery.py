@@ -1,0 +1,109 @@
+"""Recovery: what a process does first with the runs that it finds, and how it loads a parked one."""
+
+import logging
+from collections.abc import Sequence
+
+from wonder.coordinator.calls import Calls
+from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.live import LiveRun
+from wonder.coordinator.outside import Outside
+from wonder.coordinator.starting import Starter, limits_of
+from wonder.coordinator.timers import WINDOW_MS
+from wonder.storage.errors import ConnectionLost, DatabaseBusy, DatabaseFailed, DatabaseUnreachable, StoreClosed
+from wonder.storage.runs.headers import children_of_run
+from wonder.storage.runs.loading import LoadedRun, load_runs
+from wonder.storage.runs.looking import runs_to_recover, timers_due
+
+_AT_ONCE = 1_000
+_TIMERS_AT_ONCE = 10_000
+# The database's fault, not that of the runs that were asked for.
+_UNAVAILABLE = (ConnectionLost, DatabaseBusy, DatabaseFailed, DatabaseUnreachable, StoreClosed)
+
+log = logging.getLogger("wonder.coordinator")
+
+
+class Recovery:
+    """Brings runs out of their rows into memory."""
+
+    def __init__(self, coordinator: Coordinator, starter: Starter, calls: Calls, outside: Outside) -> None:
+        self._coordinator, self._starter, self._calls, self._outside = coordinator, starter, calls, outside
+        coordinator.load = self._load
+        coordinator.on_lost = self.reconcile
+
+    async def recover(self) -> int:
+        """Go on with all runs that were under way, and give how many; parked ones stay parked."""
+        await self._starter.admission.load()
+        after, count = "", 0
+        while found := await runs_to_recover(self._coordinator.store, after=after, limit=_AT_ONCE):
+            count += await self._coordinator.wake(one.id for one in found if one.status != "queued")
+            after = found[-1].id
+            await self._coordinator.durable()
+        await self.reconcile()
+        return count
+
+    async def reconcile(self) -> None:
+        """Do what was to follow from what is durable: tell callers, start calls, give out kept events, set timers."""
+        await self._calls.reconcile()
+        await self._outside.reconcile()
+        await self.load_timers()
+
+    async def resume(self, run_id: str) -> None:
+        """Go on here with one run and its sub-workflows, if they have not ended."""
+        coordinator = self._coordinator
+        if coordinator.mine is not None:
+            coordinator.mine.add(run_id)
+        run = await coordinator.get(run_id)
+        if run is not None:
+            coordinator.resume_work(run)
+            for token in list(run.state.tokens.values()):
+                if token.wait is not None and token.wait.get("kind") == "workflow_call":
+                    await self._calls.ensure(run_id, token.id)
+            coordinator.rest(run)
+        for child in await children_of_run(coordinator.store, run_id):
+            if not child.has_ended:
+                await self.resume(child.id)
+
+    async def load_timers(self) -> int:
+        """Take the timers into memory that are due soon; gives in how many milliseconds to look again at the latest.
+
+        Those that are overdue fire at once (RET-3).
+        """
+        coordinator = self._coordinator
+        now_ms = coordinator.clock.now_ms()
+        due = await timers_due(coordinator.store, now_ms + WINDOW_MS, limit=_TIMERS_AT_ONCE)
+        for timer in due:
+            coordinator.timers.set(timer.run_id, timer.key, timer.due_ms)
+        # With more than that, the rest is found once these are done.
+        last_ms = due[-1].due_ms if len(due) == _TIMERS_AT_ONCE else now_ms + WINDOW_MS
+        return max(0, last_ms - now_ms)
+
+    async def _load(self, run_ids: Sequence[str]) -> list[LiveRun]:
+        """Load runs that have not ended; of many, one that can't be loaded is told of and left out."""
+        coordinator = self._coordinator
+        try:
+            loaded = await load_runs(coordinator.store, coordinator.store.dialect, run_ids, coordinator.programs.get)
+            return [await self._live(one) for one in loaded if not one.run.ended]
+        except _UNAVAILABLE:
+            raise
+        except Exception as error:
+            if len(run_ids) == 1:
+                log.exception("run %s can't be loaded", run_ids[0], exc_info=error)
+                raise
+        middle = len(run_ids) // 2
+        found: list[LiveRun] = []
+        for part in (run_ids[:middle], run_ids[middle:]):
+            try:
+                found += await self._load(part)
+            except _UNAVAILABLE:
+                raise
+            except Exception:  # noqa: S112  # it was told of where it happened
+                continue
+        return found
+
+    async def _live(self, loaded: LoadedRun) -> LiveRun:
+        header = loaded.header
+        program = await self._coordinator.programs.get(header.workflow_def_id, header.workflow_version)
+        settings = await self._starter.settings(header.project_id)
+        loaded.run.limits = limits_of(settings)
+        place = (header.depth, header.parent_run_id, header.parent_token_id)
+        return LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place)

@@ -1,0 +1,129 @@
+"""Starting runs: input checked, key looked up, and durable before anybody hears of it (CTL-17)."""
+
+from collections.abc import Callable
+
+from wonder.coordinator.admission import Admission
+from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.errors import InputRefused, WorkflowDisabled
+from wonder.coordinator.live import LiveRun
+from wonder.coordinator.programs import Program
+from wonder.coordinator.sharing import SharedReads
+from wonder.definitions.records.tenancy import ProjectSettings
+from wonder.definitions.records.workflows import Workflow
+from wonder.engine.control import check_input
+from wonder.engine.facts import RunStarted
+from wonder.engine.state import Limits, RunState
+from wonder.language.values import JsonValue, check_value
+from wonder.storage.definitions import newest_version
+from wonder.storage.runs.headers import load_headers
+from wonder.storage.runs.recording import Batch
+from wonder.storage.runs.records import NewRun
+from wonder.storage.runs.starting import Accepted, Starts, input_hash
+from wonder.storage.tenancy import load_project
+
+_SETTINGS_MS = 1_000
+
+
+class Starter:
+    """Starts runs on a coordinator."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self._starts = Starts()
+        self._known_settings: dict[str, tuple[float, ProjectSettings]] = {}
+        self._newest_versions = SharedReads[str, int](lambda id: newest_version(coordinator.store, id))
+        self.admission = Admission(coordinator, self._concurrent_runs_max)
+
+    async def start(
+        self,
+        workflow: Workflow,
+        run_input: JsonValue,
+        *,
+        idempotency_key: str | None = None,
+        also: Callable[[Batch, str], None] | None = None,
+    ) -> Accepted:
+        """Start a run, or find the one that has the key already; durable when this returns.
+
+        `also` puts something into the same commit; it is given the id of the run.
+        Raises WorkflowDisabled, InputRefused or IdempotencyKeyReused before anything is stored.
+        """
+        if not workflow.enabled:
+            raise WorkflowDisabled(workflow.name)
+        coordinator = self._coordinator
+        check_value(run_input)
+        program = await self.program(workflow.workflow_def_id, workflow.pinned_version)
+        filled, faults = check_input(program.workflow, run_input)
+        if faults:
+            raise InputRefused(f"the input of {workflow.name!r}", faults)
+        new_run = NewRun(
+            id=coordinator.new_id(),
+            project_id=workflow.project_id,
+            workflow_id=workflow.id,
+            workflow_def_id=program.definition.id,
+            workflow_version=program.definition.version,
+            input=filled,
+            created_ms=coordinator.clock.now_ms(),
+            idempotency_key=idempotency_key,
+            input_hash=input_hash(run_input) if idempotency_key is not None else None,
+        )
+        settings = await self.settings(workflow.project_id)
+        while True:
+            accepted = await self._starts.accept(coordinator.store, new_run)
+            # From here on nothing is waited for: a second start with the key finds the first in the open batch.
+            coordinator.check_running()
+            if also:
+                also(coordinator.commits.batch, accepted.run_id)
+                coordinator.commits.touch()
+            if accepted.is_new:
+                self.begin(new_run, program, settings)
+            try:
+                await coordinator.durable()
+            finally:
+                self._starts.forget(new_run)
+            # The first start with this key may have failed in the moment when we found it.
+            if accepted.is_new or await load_headers(coordinator.store, [accepted.run_id]):
+                return accepted
+
+    def begin(self, new_run: NewRun, program: Program, settings: ProjectSettings) -> None:
+        """Put a run that was accepted into the open batch, with all that follows from its start."""
+        coordinator = self._coordinator
+        run = live_run(new_run, program, settings)
+        if coordinator.mine is not None and new_run.parent_run_id in {None, *coordinator.mine}:
+            coordinator.mine.add(new_run.id)
+        coordinator.commits.batch.start(new_run)
+        coordinator.adopt(run)
+        if new_run.parent_run_id is None:
+            self.admission.enter(run, new_run.input, settings.rate_limits.max_concurrent_runs)
+        else:
+            coordinator.take(run, RunStarted(new_run.input))
+
+    async def program(self, workflow_def_id: str, version: int | None) -> Program:
+        """Give the program of a definition version, or of the newest."""
+        if version is None:
+            # The newest when it is started; a new version never changes a run under way (RES-4).
+            version = await self._newest_versions.get(workflow_def_id)
+        return await self._coordinator.programs.get(workflow_def_id, version)
+
+    async def settings(self, project_id: str) -> ProjectSettings:
+        """Give a project's settings, at most a second old."""
+        now_ms = self._coordinator.clock.monotonic_ms()
+        known = self._known_settings.get(project_id)
+        if known is None or now_ms - known[0] > _SETTINGS_MS:
+            project = await load_project(self._coordinator.store, project_id)
+            known = self._known_settings[project_id] = (now_ms, project.settings)
+        return known[1]
+
+    async def _concurrent_runs_max(self, project_id: str) -> int | None:
+        return (await self.settings(project_id)).rate_limits.max_concurrent_runs
+
+
+def live_run(new_run: NewRun, program: Program, settings: ProjectSettings) -> LiveRun:
+    """Make a run that has not begun."""
+    state = RunState(new_run.id, program.workflow, limits_of(settings))
+    place = (new_run.depth, new_run.parent_run_id, new_run.parent_token_id)
+    return LiveRun(state, program, new_run.project_id, settings.snapshot_policy, *place)
+
+
+def limits_of(settings: ProjectSettings) -> Limits:
+    """Give what a project allows each of its runs."""
+    return Limits(foreach_limit=settings.foreach_limit)

@@ -1,0 +1,73 @@
+"""Timers that come due soon: durable ones are rows, of which only the near ones are in memory."""
+
+import heapq
+from collections.abc import Callable
+from typing import NamedTuple
+
+from wonder.coordinator.worker import Clock, Timer
+
+# Timers that are due later than this stay in the database until the next look.
+WINDOW_MS = 60_000
+# A loop's timer can't be set further ahead than this without losing precision, and none needs to be.
+_SLEEP_MAX_MS = 30_000
+
+
+class _Entry(NamedTuple):
+    due_ms: int
+    run_id: str
+    key: str
+
+
+class NearTimers:
+    """Calls `fire(run_id, key)` for each timer once it is due, never earlier (INV-6)."""
+
+    def __init__(self, clock: Clock, fire: Callable[[str, str], None]) -> None:
+        self._clock, self._fire = clock, fire
+        self._heap: list[_Entry] = []
+        # What is set, so that a timer that was cancelled or moved is not fired by its old entry.
+        self._due: dict[tuple[str, str], int] = {}
+        self._alarm: Timer | None = None
+        self._alarm_ms = 0
+
+    def set(self, run_id: str, key: str, due_ms: int) -> None:
+        """Set a timer, if it is near; a far one is found in the database when it is."""
+        if due_ms - self._clock.now_ms() > WINDOW_MS:
+            self._due.pop((run_id, key), None)
+            return
+        if self._due.get((run_id, key)) != due_ms:
+            self._due[run_id, key] = due_ms
+            heapq.heappush(self._heap, _Entry(due_ms, run_id, key))
+            self._arm()
+
+    def cancel(self, run_id: str, key: str) -> None:
+        """Forget a timer."""
+        self._due.pop((run_id, key), None)
+
+    def close(self) -> None:
+        """Fire nothing any more."""
+        self._heap.clear()
+        self._due.clear()
+        if self._alarm:
+            self._alarm.cancel()
+
+    def _arm(self) -> None:
+        if not self._heap:
+            return
+        due_ms = self._heap[0].due_ms
+        if self._alarm:
+            if self._alarm_ms <= due_ms:
+                return
+            self._alarm.cancel()
+        self._alarm_ms = due_ms
+        wait_ms = min(max(due_ms - self._clock.now_ms(), 0), _SLEEP_MAX_MS)
+        self._alarm = self._clock.after(wait_ms, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        now_ms = self._clock.now_ms()
+        while self._heap and self._heap[0].due_ms <= now_ms:
+            due_ms, run_id, key = heapq.heappop(self._heap)
+            if self._due.get((run_id, key)) == due_ms:
+                del self._due[run_id, key]
+                self._fire(run_id, key)
+        self._arm()
