@@ -190,21 +190,29 @@ def test_act_5_a_sub_workflow_whose_failure_is_caught_may_give_an_error_instead(
         ({"kind": "human_input", "implementation": {"prompt": "?", "schema": TEXT}}, "$", INTEGER, "type_mismatch"),
         ({"kind": "human_input", "implementation": {"prompt": "?", "schema": TEXT}}, "$", TEXT, None),
         ({"kind": "human_input", "implementation": {"prompt": "?"}}, "$.any", INTEGER, None),
-        ({"kind": "http_request", "implementation": {"method": "GET", "url_template": "x"}}, "$.status", INTEGER, None),
         (
-            {"kind": "http_request", "implementation": {"method": "GET", "url_template": "x"}},
+            {"kind": "http_request", "implementation": {"method": "GET", "url_template": "http://x"}},
+            "$.status",
+            INTEGER,
+            None,
+        ),
+        (
+            {"kind": "http_request", "implementation": {"method": "GET", "url_template": "http://x"}},
             "$.status",
             TEXT,
             "type_mismatch",
         ),
         (
-            {"kind": "http_request", "implementation": {"method": "GET", "url_template": "x"}},
+            {"kind": "http_request", "implementation": {"method": "GET", "url_template": "http://x"}},
             "$.stat",
             INTEGER,
             "unknown_field",
         ),
         (
-            {"kind": "http_request", "implementation": {"method": "GET", "url_template": "x", "response": "text"}},
+            {
+                "kind": "http_request",
+                "implementation": {"method": "GET", "url_template": "http://x", "response": "text"},
+            },
             "$.body.x",
             TEXT,
             "unknown_field",

@@ -157,11 +157,11 @@ def test_ret_3_a_time_out_above_the_one_around_it_is_a_warning(
     ("implementation", "kind", "code"),
     [
         ({"url_template": "{{#if a}}", "method": "GET"}, "http_request", "template_syntax"),
-        ({"url_template": "x", "method": "GET", "headers": {"A": "{{"}}, "http_request", "template_syntax"),
-        ({"url_template": "x", "method": "POST", "body_template": "{{/x}}"}, "http_request", "template_syntax"),
-        ({"url_template": "x", "method": "HEAD", "body_template": "x"}, "http_request", "body_not_sent"),
-        ({"url_template": "x", "method": "FETCH"}, "http_request", "bad_choice"),
-        ({"url_template": "x", "method": "GET", "accept_status": [700]}, "http_request", "out_of_range"),
+        ({"url_template": "http://x", "method": "GET", "headers": {"A": "{{"}}, "http_request", "template_syntax"),
+        ({"url_template": "http://x", "method": "POST", "body_template": "{{/x}}"}, "http_request", "template_syntax"),
+        ({"url_template": "http://x", "method": "HEAD", "body_template": "x"}, "http_request", "body_not_sent"),
+        ({"url_template": "http://x", "method": "FETCH"}, "http_request", "bad_choice"),
+        ({"url_template": "http://x", "method": "GET", "accept_status": [700]}, "http_request", "out_of_range"),
         ({"prompt": "{{"}, "human_input", "template_syntax"),
         ({"prompt": "?", "on_deadline": {"default": 1}}, "human_input", "no_deadline"),
         (

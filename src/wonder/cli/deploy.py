@@ -10,7 +10,7 @@ from typing import Any
 
 from wonder.app import App, open_app
 from wonder.cli.files import DefinitionFile, read_definition_file
-from wonder.cli.output import color, count, print_faults, print_json
+from wonder.cli.output import color, count, print_faults, print_json, visible
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.cli.validate import summary
 from wonder.definitions.faults import DefinitionRefused
@@ -60,14 +60,14 @@ def _print_result(file: DefinitionFile, deployed: Deployed | None) -> None:
     for stored in deployed.workflows:
         news = "new" if stored.version == 1 else f"version {stored.version}, new"
         state = color("good", news) if stored.is_new else f"version {stored.version}, unchanged"
-        print(f"{color('good', '✓')} {file.name}: workflow {color('bold', stored.name)} ({state})")
+        print(f"{color('good', '✓')} {visible(file.name)}: workflow {color('bold', stored.name)} ({state})")
     fresh = [stored for _, stored in deployed.others if stored.is_new]
     kept = len(deployed.others) - len(fresh)
     parts = f"{count(len(fresh), 'new version')}, {kept} unchanged"
     if deployed.workflows and deployed.others:
         print(f"  its parts: {parts}")
     elif not deployed.workflows:
-        print(f"{color('good', '✓')} {file.name}: " + (parts if deployed.others else "stored"))
+        print(f"{color('good', '✓')} {visible(file.name)}: " + (parts if deployed.others else "stored"))
 
 
 def _as_json(file: DefinitionFile, deployed: Deployed | None) -> dict[str, Any]:

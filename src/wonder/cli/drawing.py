@@ -1,7 +1,9 @@
 """Draws a workflow's graph in a terminal: each node once, with its ways out under it."""
 
-from wonder.cli.output import color
-from wonder.definitions.records.graph import ExpressionCondition, Transition
+from collections import deque
+
+from wonder.cli.output import color, visible
+from wonder.definitions.records.graph import ExpressionCondition, Node, Transition
 from wonder.language.values import encode_json
 from wonder.storage.written import Written
 
@@ -13,10 +15,11 @@ def draw_graph(written: Written) -> str:
     leaving: dict[str, list[Transition]] = {}
     for transition in workflow.transitions:
         leaving.setdefault(transition.from_node_id, []).append(transition)
+    nodes = {node.id: node for node in workflow.nodes}
     lines: list[str] = []
     for node_id in _reached_in_order(workflow.initial_node_id, leaving):
-        node = next(node for node in workflow.nodes if node.id == node_id)
-        lines.append(f"{color('bold', '●')} {color('bold', node.ref)}  {color('dim', _work(written, node.id))}")
+        node = nodes[node_id]
+        lines.append(f"{color('bold', '●')} {color('bold', node.ref)}  {color('dim', _work(written, node))}")
         ways = sorted(leaving.get(node_id, []), key=lambda transition: transition.priority)
         for i, transition in enumerate(ways):
             corner = "└" if i == len(ways) - 1 else "├"
@@ -27,17 +30,16 @@ def draw_graph(written: Written) -> str:
 
 
 def _reached_in_order(start: str, leaving: dict[str, list[Transition]]) -> list[str]:
-    order, todo = {start: None}, [start]
+    order, todo = {start: None}, deque([start])
     while todo:
-        for transition in leaving.get(todo.pop(0), []):
+        for transition in leaving.get(todo.popleft(), []):
             if transition.to_node_id not in order:
                 order[transition.to_node_id] = None
                 todo.append(transition.to_node_id)
     return list(order)
 
 
-def _work(written: Written, node_id: str) -> str:
-    node = next(node for node in written.definition.nodes if node.id == node_id)
+def _work(written: Written, node: Node) -> str:
     task = written.tasks[node.task_id, node.task_version]
     kinds = [written.actions[step.action_id, step.action_version].kind for step in task.steps]
     return f"{task.name}@{task.version}: {' → '.join(kinds)}"
@@ -64,4 +66,4 @@ def _says(transition: Transition) -> str:
         limits = transition.loop_config
         most = f"{limits.max_iterations} times" if limits.max_iterations else f"{limits.timeout_ms:,} ms"
         parts.append(f"at most {most}")
-    return f"  {color('dim', ', '.join(parts))}" if parts else ""
+    return f"  {color('dim', visible(', '.join(parts)))}" if parts else ""

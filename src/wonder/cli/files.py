@@ -1,5 +1,6 @@
 """Reads the definition files that a command is given."""
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,9 @@ from wonder.definitions.faults import DefinitionRefused, Fault
 from wonder.definitions.loading import Loaded, load_text
 from wonder.definitions.source import Place
 from wonder.language.values import MAX_BYTES
+
+# As lines are counted in places: Python's splitlines() also breaks at characters that may stand inside a line.
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass
@@ -24,7 +28,7 @@ def read_definition_file(name: str) -> DefinitionFile:
     """Read a file, or standard input for `-`; whatever is wrong with it is told as faults."""
     try:
         if name == "-":
-            name, text = "<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1)
+            name, text = "<stdin>", _standard_input()
         else:
             with Path(name).open("rb") as file:
                 text = file.read(MAX_BYTES + 1)
@@ -32,8 +36,14 @@ def read_definition_file(name: str) -> DefinitionFile:
         reason = f"the file can't be read: {error.strerror or error}"
         fault = Fault("unreadable_file", (), reason, "check the path", place=Place(name, 1, 1))
         return DefinitionFile(name, [], None, [fault])
-    lines = text.decode("utf-8", errors="replace").splitlines()
+    lines = _LINE_BREAK.split(text.decode("utf-8", errors="replace").removeprefix("\ufeff"))
     try:
         return DefinitionFile(name, lines, load_text(text, name), [])
     except DefinitionRefused as refusal:
         return DefinitionFile(name, lines, None, list(refusal.faults))
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    return sys.stdin.buffer.read(MAX_BYTES + 1)

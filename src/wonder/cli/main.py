@@ -1,10 +1,12 @@
 """The `wonder` command: finds the command that is meant, and imports only what that one needs."""
 
-import json
+import os
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
+from typing import NoReturn
 
 from wonder.errors import WonderError
 
@@ -42,14 +44,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wonder {version('wonder-workflows')}")
         return 0
     if words[0] not in COMMANDS:
-        print(f"wonder: there is no command '{words[0]}'; `wonder --help` lists them", file=sys.stderr)
-        return 2
+        return _refuse(BadUsage(f"there is no command {words[0]!r}; `wonder --help` lists them"), "--json" in words)
     return _run(words[0], words[1:])
 
 
 def entry() -> None:
     """Be the program `wonder`."""
-    sys.exit(main())
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Unicode, or a file's name that is none: shown as escapes rather than not at all.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:  # closed by who called us
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 0
+    except OSError as error:
+        # What asks for a file or a database says so itself: here the answer could not be written.
+        print(f"wonder: the output can't be written: {error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 1
+    sys.exit(status)
+
+
+class BadUsage(WonderError):
+    """The words of a command line can't be understood."""
+
+    code = "BAD_USAGE"
+
+
+class _Parser(ArgumentParser):
+    """Raises what argparse would print, so that it can be answered in the form that was asked for."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        raise BadUsage(f"{message}; `{self.prog} --help` says more")
 
 
 def _help() -> str:
@@ -60,7 +92,7 @@ def _help() -> str:
 
 def _run(name: str, words: Sequence[str]) -> int:
     command = import_module(f"wonder.cli.{name}")
-    parser = ArgumentParser(
+    parser = _Parser(
         prog=f"wonder {name}",
         description=command.__doc__.strip() if command.__doc__ else COMMANDS[name],
         formatter_class=RawDescriptionHelpFormatter,
@@ -68,12 +100,18 @@ def _run(name: str, words: Sequence[str]) -> int:
     command.configure(parser)
     try:
         given = parser.parse_args(words)
-    except SystemExit as stop:  # argparse has printed what is wrong, or the help
+    except SystemExit as stop:  # argparse has printed the help
         return int(stop.code or 0)
+    except BadUsage as error:
+        return _refuse(error, "--json" in words)
     try:
         return int(command.run(given))
     except WonderError as error:
-        return command.refuse(given, error) if hasattr(command, "refuse") else _refuse(given, error)
+        return (
+            command.refuse(given, error)
+            if hasattr(command, "refuse")
+            else _refuse(error, getattr(given, "json", False))
+        )
     except BrokenPipeError:
         # Who reads us has stopped reading (`wonder … | head`): that is no fault of the command.
         sys.stderr.close()
@@ -83,9 +121,11 @@ def _run(name: str, words: Sequence[str]) -> int:
         return 130
 
 
-def _refuse(given: Namespace, error: WonderError) -> int:
+def _refuse(error: WonderError, as_json: bool) -> int:
     print(f"wonder: {error}", file=sys.stderr)
-    if getattr(given, "json", False):
+    if as_json:
+        from wonder.cli.output import print_json  # heavy, and most commands are not refused
+
         # The form that the REST API answers with too (SPEC 14), so that a program never meets an empty answer.
-        print(json.dumps({"error": str(error), "code": error.code}, ensure_ascii=False, indent=2))
+        print_json({"error": str(error), "code": error.code})
     return 2

@@ -54,6 +54,8 @@ def _from_file(name: str) -> str | None:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadSettings(f"{FILE} can't be read: {error}") from None
+    except RecursionError:
+        raise BadSettings(f"{FILE} can't be read: it is nested too deeply") from None
     if unknown := sorted(settings.keys() - _NAMES):
         known = ", ".join(sorted(_NAMES))
         raise BadSettings(f"there is no setting '{unknown[0]}', which {FILE} has; correct it to one of: {known}")

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from wonder.cli.files import DefinitionFile, read_definition_file
-from wonder.cli.output import color, count, print_faults, print_json
+from wonder.cli.output import color, count, print_faults, print_json, visible
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.faults import Fault, has_errors
@@ -45,8 +45,8 @@ def summary(name: str, faults: list[Fault]) -> str:
     warnings = len(faults) - errors
     found = ", ".join(count(number, noun) for number, noun in ((errors, "error"), (warnings, "warning")) if number)
     if errors:
-        return f"{color('error', '✗')} {name}: {found}"
-    return f"{color('good', '✓')} {name}: valid" + (f", {found}" if found else "")
+        return f"{color('error', '✗')} {visible(name)}: {found}"
+    return f"{color('good', '✓')} {visible(name)}: valid" + (f", {found}" if found else "")
 
 
 async def _catalog(loaded: Loaded, database: str | None) -> Catalog:

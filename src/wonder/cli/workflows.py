@@ -6,7 +6,7 @@ from typing import Any
 
 from wonder.app import App, open_app
 from wonder.cli.drawing import draw_graph
-from wonder.cli.output import color, print_json, print_table
+from wonder.cli.output import color, print_json, print_table, visible
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.definitions.differences import Difference, differences
 from wonder.definitions.records.graph import WorkflowDef
@@ -95,7 +95,7 @@ async def _show(app: App, given: Namespace) -> None:
         return
     print(f"{color('bold', written.definition.name)} version {written.definition.version}, {written.definition.id}")
     if written.definition.description:
-        print(written.definition.description)
+        print("\n".join(map(visible, written.definition.description.splitlines())))
     print()
     print(draw_graph(written))
     print()
@@ -124,11 +124,11 @@ async def _diff(app: App, given: Namespace) -> None:
         return
     print(f"{color('bold', given.name)}: version {older.definition.version} to {newest.definition.version}")
     for one in found:
-        print(show_path(one.path))
+        print(visible(show_path(one.path)))
         if not one.added:
-            print(color("error", f"  - {encode_json(one.before)}"))
+            print(color("error", f"  - {visible(encode_json(one.before))}"))
         if not one.removed:
-            print(color("good", f"  + {encode_json(one.after)}"))
+            print(color("good", f"  + {visible(encode_json(one.after))}"))
     if not found:
         print("no differences")
 

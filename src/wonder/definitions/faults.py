@@ -8,6 +8,9 @@ from wonder.definitions.source import Place, SourceDocument
 from wonder.errors import WonderError
 from wonder.language.values import show_path
 
+# More faults than anyone mends in one go. Beyond them a file is wrong as a whole, and telling all would take minutes.
+FAULTS_MAX = 1_000
+
 Path = tuple[str | int, ...]
 Severity = Literal["error", "warning"]
 
@@ -66,6 +69,12 @@ def place_faults(faults: Iterable[Fault], document: SourceDocument) -> list[Faul
         first.setdefault((fault.code, fault.path, fault.message), fault)
     placed = [replace(fault, place=document.place_of(fault.path)) for fault in first.values()]
     return sorted(placed, key=_in_order_of_text)
+
+
+def too_many_faults() -> Fault:
+    """Make the fault that says that there are more of them than are told."""
+    message = f"there are more than {FAULTS_MAX:,} errors; the others are not told"
+    return Fault("too_many_faults", (), message, "mend these first")
 
 
 def has_errors(faults: Iterable[Fault]) -> bool:

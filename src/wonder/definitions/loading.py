@@ -9,7 +9,7 @@ from wonder.definitions.drafts import Bundle
 from wonder.definitions.faults import DefinitionRefused, Fault, has_errors, place_faults
 from wonder.definitions.file_form.reading import Reading, read_bundle
 from wonder.definitions.references import Reference
-from wonder.definitions.source import SourceDocument, SourceFaults, read_source
+from wonder.definitions.source import VALUES_MAX, SourceDocument, SourceFaults, read_source
 from wonder.language.values import JsonValue, check_value
 
 
@@ -50,4 +50,13 @@ def load_text(text: str | bytes, file: str) -> Loaded:
 
 def load_value(value: JsonValue) -> Loaded:
     """Read a definition that is a value already; its faults have paths, but no lines."""
-    return Loaded(read_bundle(check_value(value)), None)
+    if _count(check_value(value)) > VALUES_MAX:
+        fault = Fault("too_large", (), f"more than {VALUES_MAX:,} values", "split the definition into several")
+        raise DefinitionRefused([fault])
+    return Loaded(read_bundle(value), None)
+
+
+def _count(value: JsonValue) -> int:
+    if isinstance(value, dict):
+        return 1 + sum(map(_count, value.values()))
+    return 1 + sum(map(_count, value)) if isinstance(value, list) else 1

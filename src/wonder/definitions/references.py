@@ -2,14 +2,17 @@
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal
 
 from wonder.definitions.faults import Path
+from wonder.definitions.records.fields import NAME_MAX
 
 ResourceKind = Literal[
     "workflow", "task", "action", "prompt", "artifact_type", "model", "vector_index", "mcp_server", "library"
 ]
 
+_SEPARATORS = re.compile("[/@]")
 _FORM = re.compile(r"(?:(?P<library>[^/@]+)/)?(?P<name>[^/@]+)(?:@(?P<version>[1-9]\d{0,8}))?")
 
 
@@ -35,10 +38,27 @@ class Reference:
         return self.kind, str(self)
 
 
+def inline_name(outer: str, ref: str) -> str:
+    """Name what stands in line: after what it stands in and its ref there, in the form that names must have.
+
+    A ref may hold `/` and `@`, and both together may be too long; then a part of a hash keeps different ones apart.
+    """
+    whole = f"{outer}.{ref}"
+    if len(whole) <= NAME_MAX and not _SEPARATORS.search(whole):
+        return whole
+    mark = sha256(whole.encode()).hexdigest()[:8]
+    return f"{_SEPARATORS.sub('-', whole)[: NAME_MAX - len(mark) - 1]}.{mark}"
+
+
 def parse_reference(kind: ResourceKind, text: str, path: Path, version: int | None = None) -> Reference | None:
-    """Read a reference; None if it does not have the form `name`, `name@version` or `library/name@version`."""
+    """Read a reference; None if it has not the form `name`, `name@version` or `library/name@version`.
+
+    `version` is one that is written beside it; two that differ mean nothing either.
+    """
     found = _FORM.fullmatch(text)
     if not found:
         return None
     written = int(found["version"]) if found["version"] else None
+    if written and version and written != version:
+        return None
     return Reference(kind, found["name"], found["library"], written or version, path)

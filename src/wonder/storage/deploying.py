@@ -49,6 +49,15 @@ async def deploy_bundle(
         return await deployment.run(bundle)
 
 
+@dataclass(frozen=True)
+class _Part:
+    """The definitions of a bundle that go to one owner: one of its libraries, or the project itself."""
+
+    owner: Owner
+    library: str | None
+    definitions: Definitions
+
+
 class _Deployment:
     """One deployment under way in one transaction."""
 
@@ -58,20 +67,34 @@ class _Deployment:
         self._transaction, self._dialect, self._catalog = transaction, dialect, catalog
         self._home, self._now, self._new_id = home, now, new_id
         self._bound: dict[_Key, Bound] = {}
+        self._bound_by_id: dict[str, Bound] = {}
         self._deployed = Deployed()
 
     async def run(self, bundle: Bundle) -> Deployed:
         project = Owner("project", self._home.project_id)
         # The project first: all who deploy into it then wait here, in one line, and lock their libraries after it.
         await lock_owners(self._transaction, [project])
-        for name, library in bundle.libraries.items():
-            owner = await self._library(name, library.description)
-            await self._definitions(library.definitions, owner, name)
+        parts = [
+            _Part(await self._library(name, library.description), name, library.definitions)
+            for name, library in bundle.libraries.items()
+        ]
+        await lock_owners(self._transaction, [part.owner for part in parts])
+        parts.append(_Part(project, None, bundle.definitions))
         await self._connections(bundle)
-        await self._definitions_with_indexes(bundle, project)
-        for stored in self._deployed.workflows:
-            if stored.name == bundle.main:
-                self._deployed.main = stored
+        # Kind by kind, not owner by owner: two libraries of a file may each name something of the other.
+        for part in parts:
+            await self._artifact_types_and_prompts(part)
+        await self._vector_indexes(bundle)
+        for part in parts:
+            await self._choose_workflow_ids(part)
+        for part in parts:
+            actions = [self._binder(part).action(draft) for draft in part.definitions.actions.values()]
+            await self._store(actions, "action", part.library)
+        for part in parts:
+            tasks = [self._binder(part).task(draft) for draft in part.definitions.tasks.values()]
+            await self._store(tasks, "task", part.library)
+        for part in parts:
+            await self._workflows(part, bundle.main)
         return self._deployed
 
     async def _library(self, name: str, description: str | None) -> Owner:
@@ -96,49 +119,46 @@ class _Deployment:
             server = McpServer.model_validate(self._named(name) | {"connection": connection})
             self._bind(None, "mcp_server", name, (await put_resource(self._transaction, server)).record.id)
 
-    async def _definitions_with_indexes(self, bundle: Bundle, project: Owner) -> None:
-        # Between the artifact types, which indexes name, and the actions, which name indexes.
-        await self._artifact_types_and_prompts(bundle.definitions, project, None)
+    async def _artifact_types_and_prompts(self, part: _Part) -> None:
+        binder = self._binder(part)
+        types = [binder.artifact_type(name, body) for name, body in part.definitions.artifact_types.items()]
+        await self._store(types, "artifact_type", part.library)
+        prompts = [binder.prompt(name, body) for name, body in part.definitions.prompts.items()]
+        await self._store(prompts, "prompt", part.library)
+
+    async def _vector_indexes(self, bundle: Bundle) -> None:
         for name, draft in bundle.vector_indexes.items():
             types = [self._resolver(None)(reference).id for reference in draft.artifact_types]
             fields = fields_of(VectorIndexBody, draft.body) | {"artifact_type_ids": types}
             index = VectorIndex.model_validate(self._named(name) | fields)
             self._bind(None, "vector_index", name, (await put_resource(self._transaction, index)).record.id)
-        stored = await self._graph(bundle.definitions, project, None)
-        for version in stored:
-            await self._workflow(version, bundle.definitions.workflows[version.name].body.description)
-        self._deployed.workflows += stored
 
-    async def _definitions(self, definitions: Definitions, owner: Owner, library: str) -> None:
-        await self._artifact_types_and_prompts(definitions, owner, library)
-        self._deployed.others += [("workflow", stored) for stored in await self._graph(definitions, owner, library)]
+    async def _choose_workflow_ids(self, part: _Part) -> None:
+        """A workflow may call itself, or another of this bundle, before any version of it is there: ids come first."""
+        names = list(part.definitions.workflows)
+        ids = await ids_of_names(self._transaction, WorkflowDef, part.owner, names)
+        for name in names:
+            self._bind(part.library, "workflow", name, ids.get(name) or self._new_id())
 
-    async def _artifact_types_and_prompts(self, definitions: Definitions, owner: Owner, library: str | None) -> None:
-        binder = self._binder(owner, library)
-        types = [binder.artifact_type(name, body) for name, body in definitions.artifact_types.items()]
-        await self._store(types, "artifact_type", library)
-        await self._store([binder.prompt(name, body) for name, body in definitions.prompts.items()], "prompt", library)
-
-    async def _graph(self, definitions: Definitions, owner: Owner, library: str | None) -> list[StoredVersion]:
-        """Store actions, tasks and workflows, from the inside out, so that each can name what it is made of."""
-        binder = self._binder(owner, library)
-        # A workflow may call itself, or another of this bundle, before any version of it is there: its id comes first.
-        ids = await ids_of_names(self._transaction, WorkflowDef, owner, list(definitions.workflows))
-        for name in definitions.workflows:
-            self._bind(library, "workflow", name, ids.get(name) or self._new_id())
-        await self._store([binder.action(draft) for draft in definitions.actions.values()], "action", library)
-        await self._store([binder.task(draft) for draft in definitions.tasks.values()], "task", library)
+    async def _workflows(self, part: _Part, main: str | None) -> None:
+        binder, drafts = self._binder(part), part.definitions.workflows
         records = [
-            binder.workflow(draft).model_copy(update={"id": self._bound[library, "workflow", draft.name].id})
-            for draft in definitions.workflows.values()
+            binder.workflow(draft).model_copy(update={"id": self._bound[part.library, "workflow", draft.name].id})
+            for draft in drafts.values()
         ]
         stored = await create_versions(self._transaction, records)
         for record, version in zip(records, stored, strict=True):
             if version.is_new:
-                draft = definitions.workflows[version.name]
-                await add_triggers(self._transaction, binder.triggers(draft, version.id, version.version))
+                triggers = binder.triggers(drafts[version.name], version.id, version.version)
+                await add_triggers(self._transaction, triggers)
                 await self._context_tables(record, version)
-        return stored
+            if part.library is not None:
+                self._deployed.others.append(("workflow", version))
+                continue
+            await self._workflow(version, drafts[version.name].body.description)
+            self._deployed.workflows.append(version)
+            if version.name == main:
+                self._deployed.main = version
 
     async def _store(self, records: Sequence[Definition], kind: ResourceKind, library: str | None) -> None:
         for stored in await create_versions(self._transaction, records):
@@ -174,14 +194,14 @@ class _Deployment:
         )
         await ensure_resource(self._transaction, record)
 
-    def _binder(self, owner: Owner, library: str | None) -> Binder:
-        return Binder(*owner.keys, self._resolver(library), self._new_id, self._now)
+    def _binder(self, part: _Part) -> Binder:
+        return Binder(*part.owner.keys, self._resolver(part.library), self._new_id, self._now)
 
     def _resolver(self, library: str | None) -> "_Resolver":
-        return _Resolver(self._bound, self._catalog, library)
+        return _Resolver(self._bound, self._bound_by_id, self._catalog, library)
 
     def _bind(self, library: str | None, kind: ResourceKind, name: str, id: str, version: int | None = None) -> None:
-        self._bound[library, kind, name] = Bound(id, version)
+        self._bound[library, kind, name] = self._bound_by_id[id] = Bound(id, version)
 
     def _named(self, name: str) -> dict[str, str]:
         now = self._now
@@ -197,8 +217,10 @@ class _Deployment:
 class _Resolver:
     """Says what a reference in one set of definitions means, which the checks have shown to be one thing."""
 
-    def __init__(self, bound: dict[_Key, Bound], catalog: Catalog, library: str | None) -> None:
-        self._bound, self._catalog, self._library = bound, catalog, library
+    def __init__(
+        self, bound: dict[_Key, Bound], by_id: dict[str, Bound], catalog: Catalog, library: str | None
+    ) -> None:
+        self._bound, self._by_id, self._catalog, self._library = bound, by_id, catalog, library
 
     def __call__(self, reference: Reference) -> Bound:
         if reference.version is None:
@@ -208,4 +230,7 @@ class _Resolver:
         if reference.kind == "artifact_type" and reference.name == "blob":
             return Bound("blob", None)
         (found,) = self._catalog.find(reference)
+        # A name without its library can mean something that this bundle has just made a new version of.
+        if reference.version is None and found.id in self._by_id:
+            return self._by_id[found.id]
         return Bound(found.id, found.version)

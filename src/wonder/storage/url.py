@@ -33,6 +33,8 @@ def parse_url(url: str) -> SqliteAddress | PostgresAddress:
     """Read a database address; raises BadDatabaseUrl, which never shows a password."""
     if "\x00" in url:
         raise BadDatabaseUrl(url.replace("\x00", "\\0"), "holds the character U+0000")
+    if any("\ud800" <= sign <= "\udfff" for sign in url):
+        raise BadDatabaseUrl(_masked(url).encode("utf-8", "backslashreplace").decode(), "is not UTF-8")
     scheme, separator, rest = url.partition("://")
     if not separator:
         raise BadDatabaseUrl(_masked(url), "has no scheme")

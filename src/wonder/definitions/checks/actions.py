@@ -1,5 +1,6 @@
 """Checks of an action by itself: its schemas, its templates, and what its kind asks for."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,8 @@ from wonder.definitions.records.implementations import (
 )
 from wonder.language.schemas import compile_validator
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
 
 def check_action(action: ActionDraft, findings: Findings) -> None:
     """Note all that is wrong with an action wherever it is used."""
@@ -51,12 +54,28 @@ def check_action(action: ActionDraft, findings: Findings) -> None:
 
 def _check_http_request(request: HttpRequest, path: Path, findings: Findings) -> None:
     check_template(request.url_template, (*path, "url_template"), findings, escape="url")
+    _check_url(request.url_template, (*path, "url_template"), findings)
     check_template(request.body_template, (*path, "body_template"), findings)
     for name, value in (request.headers or {}).items():
         check_template(value, (*path, "headers", name), findings)
+        if not _HEADER_NAME.fullmatch(name):
+            message = f"{name!r} can't be the name of a header"
+            findings.error("bad_header", (*path, "headers", name), message, "use letters, digits and '-'")
+        elif "\r" in value or "\n" in value:
+            message = f"the header '{name}' has a line break in it, which would end it"
+            findings.error("bad_header", (*path, "headers", name), message, "write it on one line")
     if request.body_template is not None and request.method in ("GET", "HEAD"):
         message = f"a {request.method} request has no body"
         findings.warning("body_not_sent", (*path, "body_template"), message, "use POST, or leave the body out")
+
+
+def _check_url(template: str, where: Path, findings: Findings) -> None:
+    """Note an address that can't become one of HTTP, whatever its template is filled with."""
+    fixed, tag, _ = template.partition("{{")
+    begins = fixed.lower().startswith(("http://", "https://"))
+    if not begins and not (tag and any(scheme.startswith(fixed.lower()) for scheme in ("http://", "https://"))):
+        message = f"'{template[:80]}' is no address of HTTP"
+        findings.error("bad_url", where, message, "begin it with https:// or http://")
 
 
 def _check_human_input(question: HumanInput, path: Path, findings: Findings) -> None:

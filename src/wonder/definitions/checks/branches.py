@@ -4,6 +4,7 @@ A node can be reached in several ways, so it has a set of stacks. A stack is a t
 transition that made the branch. The answer is about what is possible, never about what will happen.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -11,8 +12,11 @@ from wonder.definitions.drafts import TransitionDraft, WorkflowDraft
 from wonder.definitions.records.graph import ExpressionCondition, StructuredCondition
 from wonder.language.values import encode_json
 
-# A graph with more ways to reach a node than this is too tangled to reason about: its nodes are then taken as unknown.
+# A graph with more ways to reach a node than this, or with deeper nests, is too tangled to reason about: such nodes are
+# then taken as unknown, and so are all when following every way would take too long.
 _STACKS_MAX = 64
+_DEPTH_MAX = 32
+_VISITS_MAX = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class Branches:
         self._joined_names = {
             t.body.synchronization.sibling_group for t in workflow.transitions if t.body.synchronization
         }
+        self._tiers: dict[str, list[list[TransitionDraft]]] = {}
+        self._fan_outs = self._all_fan_outs()
+        self._most_branches: dict[str, int | None] = {}
+        self._before_joins: dict[frozenset[str | None], set[str]] = {}
         self.of_node: dict[str, set[Stack]] = {}
         self.unknown: set[str] = set()
         """Nodes that can be reached in too many ways to tell."""
@@ -74,18 +82,31 @@ class Branches:
 
     def tiers(self, node: str) -> list[list[TransitionDraft]]:
         """Give the transitions that leave a node, grouped by priority, the first tier first (CTL-3)."""
-        grouped: dict[int, list[TransitionDraft]] = {}
-        for transition in self.outgoing(node):
-            grouped.setdefault(transition.body.priority, []).append(transition)
-        return [grouped[priority] for priority in sorted(grouped)]
+        if node not in self._tiers:
+            grouped: dict[int, list[TransitionDraft]] = {}
+            for transition in self.outgoing(node):
+                grouped.setdefault(transition.body.priority, []).append(transition)
+            self._tiers[node] = [grouped[priority] for priority in sorted(grouped)]
+        return self._tiers[node]
 
     def can_fan_out(self, group: str) -> bool:
         """Say whether what a `sibling_group` names, a node or a transition, can ever make branches."""
         if group in self._transitions_by_ref:
             transition = self._workflow.transitions[self._transitions_by_ref[group]]
-            tiers = [tier for tier in self.tiers(transition.from_ref) if transition in tier]
-            return _always_fans_out(transition) or len(tiers[0]) > 1
+            priority = transition.body.priority
+            beside = [tier for tier in self.tiers(transition.from_ref) if tier[0].body.priority == priority]
+            return _always_fans_out(transition) or len(beside[0]) > 1
         return any(map(_always_fans_out, self.outgoing(group))) or any(len(tier) > 1 for tier in self.tiers(group))
+
+    def most_branches(self, group: str) -> int | None:
+        """Say how many branches one firing of what a `sibling_group` names can make; None where a foreach decides."""
+        if group not in self._most_branches:
+            ordinal = self._transitions_by_ref.get(group)
+            tiers = self.tiers(group) if ordinal is None else [[self._workflow.transitions[ordinal]]]
+            decided = not any(t.body.foreach for tier in tiers for t in tier)
+            most = max((sum(t.body.spawn_count or 1 for t in tier) for tier in tiers), default=0)
+            self._most_branches[group] = most if decided else None
+        return self._most_branches[group]
 
     def item_vars(self, node: str) -> set[str]:
         """Give the item variables that may be there when a node runs."""
@@ -99,25 +120,56 @@ class Branches:
         """Say whether a node can't run but inside a fan-out, as far as is known."""
         return node in self.unknown or () not in self.of_node.get(node, ((),))
 
+    def is_joined_after(self, node: str, frame: Frame) -> bool:
+        """Say whether a branch of a fan-out can still come to a join of it from a node."""
+        ref = self._workflow.transitions[frame.transition].body.ref if frame is not MAYBE else None
+        groups = frozenset(name for name in (frame.node, ref) if name in self._joined_names)
+        if groups not in self._before_joins:
+            self._before_joins[groups] = self._nodes_before(groups)
+        return node in self._before_joins[groups]
+
+    def _nodes_before(self, groups: frozenset[str | None]) -> set[str]:
+        """Find the nodes from which some way leads to a join of one of the groups."""
+        coming: dict[str, list[str]] = {}
+        before: set[str] = set()
+        for transition in self._workflow.transitions:
+            coming.setdefault(transition.to_ref, []).append(transition.from_ref)
+            join = transition.body.synchronization
+            if join and join.sibling_group in groups:
+                before.add(transition.from_ref)
+        todo = list(before)
+        while todo:
+            for ref in coming.get(todo.pop(), ()):
+                if ref not in before:
+                    before.add(ref)
+                    todo.append(ref)
+        return before
+
     def _spread(self) -> None:
+        visits = 0
         todo: list[tuple[str, Stack]] = [(self._workflow.initial_node, ())]
         while todo:
             node, stack = todo.pop()
             stacks = self.of_node.setdefault(node, set())
             if stack in stacks:
                 continue
-            if len(stacks) >= _STACKS_MAX:
+            if len(stacks) >= _STACKS_MAX or len(stack) > _DEPTH_MAX or visits > _VISITS_MAX:
                 self.unknown.add(node)
                 continue
             stacks.add(stack)
             for transition in self.outgoing(node):
+                visits += 1 + len(stack)
                 todo += [(transition.to_ref, arrived) for arrived in self._arrivals(transition, stack)]
-        # What can be reached from an unknown node is unknown as well.
+        self._spread_unknown()
+
+    def _spread_unknown(self) -> None:
+        """Take as unknown what can be reached from an unknown node as well."""
         spreading = list(self.unknown)
         while spreading:
             for transition in self.outgoing(spreading.pop()):
                 if transition.to_ref not in self.unknown:
                     self.unknown.add(transition.to_ref)
+                    self.of_node.setdefault(transition.to_ref, set())
                     spreading.append(transition.to_ref)
 
     def _arrivals(self, transition: TransitionDraft, stack: Stack) -> Iterator[Stack]:
@@ -126,24 +178,24 @@ class Branches:
             yield self._after_join(join.sibling_group, pushed) if join else pushed
 
     def _after_fan_out(self, transition: TransitionDraft, stack: Stack) -> Iterator[Stack]:
-        tier = [t for t in self.outgoing(transition.from_ref) if t.body.priority == transition.body.priority]
-        # When a node has failed, only its error transitions are looked at, and when it succeeds only the others match.
-        peers = [t for t in tier if _is_for_errors(t) == _is_for_errors(transition) and t is not transition]
-        foreach = transition.body.foreach
-        pushed = _push(stack, Frame(transition.from_ref, transition.ordinal, foreach.item_var if foreach else None))
-        if _always_fans_out(transition):
-            yield pushed
-        elif len(tier) > 1 and self._is_joined(tier):
-            yield pushed
-            if not peers:
-                yield stack
-        elif any(map(_always_fires, peers)):
-            yield pushed
-        elif peers:
-            yield stack
-            yield _push(stack, MAYBE)
-        else:
-            yield stack
+        for frame in self._fan_outs[transition.ordinal]:
+            yield stack if frame is None else _push(stack, frame)
+
+    def _all_fan_outs(self) -> dict[int, tuple[Frame | None, ...]]:
+        """Say of each transition which frames it may put around what comes behind it; None: it may put none."""
+        found: dict[int, tuple[Frame | None, ...]] = {}
+        for node in self._outgoing:
+            for tier in self.tiers(node):
+                for_errors = {t.ordinal: _is_for_errors(t) for t in tier}
+                # Of a node that has failed only the error transitions are looked at, of one that succeeded the others.
+                total = Counter(for_errors.values())
+                firing = Counter(for_errors[t.ordinal] for t in tier if _always_fires(t))
+                is_joined = len(tier) > 1 and self._is_joined(tier)
+                for t in tier:
+                    peers = total[for_errors[t.ordinal]] - 1
+                    firing_peers = firing[for_errors[t.ordinal]] - _always_fires(t)
+                    found[t.ordinal] = _frames(t, is_joined, peers, firing_peers)
+        return found
 
     def _is_joined(self, tier: Iterable[TransitionDraft]) -> bool:
         return any({t.from_ref, t.body.ref} & self._joined_names for t in tier)
@@ -153,6 +205,18 @@ class Branches:
             if self.names_frame(group, stack[depth]):
                 return stack[:depth]
         return stack
+
+
+def _frames(transition: TransitionDraft, is_joined: bool, peers: int, firing_peers: int) -> tuple[Frame | None, ...]:
+    foreach = transition.body.foreach
+    frame = Frame(transition.from_ref, transition.ordinal, foreach.item_var if foreach else None)
+    if _always_fans_out(transition):
+        return (frame,)
+    if is_joined:
+        return (frame,) if peers else (frame, None)
+    if firing_peers:
+        return (frame,)
+    return (None, MAYBE) if peers else (None,)
 
 
 def _push(stack: Stack, frame: Frame) -> Stack:

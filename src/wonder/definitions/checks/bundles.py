@@ -1,8 +1,10 @@
 """Checks a whole bundle, and gives all faults in the order of the document."""
 
+from contextlib import suppress
+
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.checks.actions import check_action
-from wonder.definitions.checks.findings import Findings
+from wonder.definitions.checks.findings import Findings, TooManyErrors
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.checks.resources import check_artifact_type, check_prompt
 from wonder.definitions.checks.schemas import check_schemas
@@ -17,6 +19,12 @@ from wonder.definitions.file_form.reading import Reading
 def check_bundle(reading: Reading, catalog: Catalog) -> list[Fault]:
     """Note all that is wrong with what was read, besides the faults of its shape."""
     findings = Findings()
+    with suppress(TooManyErrors):
+        _check(reading, catalog, findings)
+    return [reading.original(fault) for fault in findings.faults]
+
+
+def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
     bundle = reading.bundle
     check_schemas(bundle.definitions, (), findings)
     for name, library in bundle.libraries.items():
@@ -30,7 +38,6 @@ def check_bundle(reading: Reading, catalog: Catalog) -> list[Fault]:
     for index in bundle.vector_indexes.values():
         for reference in index.artifact_types:
             lookup.check(reference, findings)
-    return [reading.original(fault) for fault in findings.faults]
 
 
 def _check_definitions(

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.memory import Memory
 from wonder.definitions.faults import Path
-from wonder.language.expressions import Expression
+from wonder.language.expressions import ROOTS, Expression
 from wonder.language.expressions import show_path as show_in_expression
 from wonder.language.mappings import MappingSyntax, compile_mapping
 from wonder.language.paths import PathSyntax, Query, compile_query, parse_dotted
@@ -31,6 +32,11 @@ class Sight:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Roots that are not here, with where they are."""
     memory: Memory = field(default_factory=Memory)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The roots, as the expression language takes them: once for all expressions that see the same."""
+        return ROOTS | self.roots.keys()
 
     def shape(self, path: Path) -> Shape | None:
         """Say what is known of the value at a path; None if its root does not exist here."""
@@ -141,6 +147,8 @@ def _spells_known_field(text: str, sight: Sight) -> bool:
 
 def check_fit(template: JsonValue, sight: Sight, target: Schema, taker: str, where: Path, findings: Findings) -> None:
     """Note each part of a sound mapping whose value can never fit what the target takes."""
+    if target is True or target == ANYTHING:
+        return
     shape = sight.memory.shape_at(target, ())
     if shape.kind != "known":
         return

@@ -6,9 +6,11 @@ from wonder.definitions.checks.branches import Branches
 from wonder.definitions.checks.cycles import find_cycles
 from wonder.definitions.checks.findings import Findings
 from wonder.definitions.drafts import TransitionDraft, WorkflowDraft
-from wonder.definitions.records.graph import Synchronization
+from wonder.definitions.records.graph import MOfN, Synchronization
 from wonder.language.schemas import closest
 from wonder.language.values import show_path
+
+_SHOWN_NODES = 20
 
 ReadsLastError = Callable[[TransitionDraft], bool | None]
 """Says whether a transition's condition reads `_last_error`; None where it can't be told."""
@@ -69,6 +71,7 @@ def _check_fans_out_upstream(
         return
     group = join.sibling_group
     if any(branches.names_frame(group, frame) for stack in branches.into(transition) for frame in stack):
+        _check_enough_branches(transition, join, branches, findings)
         return
     if not branches.can_fan_out(group):
         beside = (
@@ -80,6 +83,18 @@ def _check_fans_out_upstream(
         message = f"no branch of '{group}' ever comes this way"
         hint = "name a fan-out that lies before this transition and is not joined yet"
     findings.error("join_without_fan_out", (*transition.path, "synchronization", "sibling_group"), message, hint)
+
+
+def _check_enough_branches(
+    transition: TransitionDraft, join: Synchronization, branches: Branches, findings: Findings
+) -> None:
+    if not isinstance(join.strategy, MOfN):
+        return
+    wanted, most = join.strategy.m_of_n, branches.most_branches(join.sibling_group)
+    if most is not None and wanted > most:
+        message = f"'{join.sibling_group}' makes {most} branches at the most, so {wanted} never arrive"
+        where = (*transition.path, "synchronization", "strategy", "m_of_n")
+        findings.error("too_few_branches", where, message, f"write at most {most}, or make more branches")
 
 
 def _check_tiers(tiers: list[list[TransitionDraft]], reads_last_error: ReadsLastError, findings: Findings) -> None:
@@ -121,9 +136,17 @@ def _check_way_out(
 
 def _check_endless_cycles(workflow: WorkflowDraft, findings: Findings) -> None:
     unlimited = [t for t in workflow.transitions if t.body.loop_config is None]
-    for cycle in find_cycles(workflow.nodes, unlimited):
-        back = next(t for t in reversed(unlimited) if t.from_ref in cycle and t.to_ref in cycle)
-        shown = ", ".join(f"'{ref}'" for ref in workflow.nodes if ref in cycle)
+    cycles = find_cycles(workflow.nodes, unlimited)
+    of_node = {ref: number for number, cycle in enumerate(cycles) for ref in cycle}
+    # The last written of each cycle's transitions: that is the one that leads back, as people write.
+    leading_back = {of_node[t.from_ref]: t for t in unlimited if of_node.get(t.from_ref, -1) == of_node.get(t.to_ref)}
+    in_order: dict[int, list[str]] = {}
+    for ref in workflow.nodes:
+        if ref in of_node:
+            in_order.setdefault(of_node[ref], []).append(ref)
+    for number, refs in in_order.items():
+        back = leading_back[number]
+        shown = ", ".join(f"'{ref}'" for ref in refs[:_SHOWN_NODES]) + (", …" if len(refs) > _SHOWN_NODES else "")
         message = f"a cycle without any limit goes through {shown}"
         hint = "add loop_config with max_iterations or timeout_ms to one of its transitions"
         findings.warning("endless_cycle", back.path, message, hint)

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 
-from wonder.definitions.checks.branches import MAYBE, Branches, Frame
+from wonder.definitions.checks.branches import MAYBE, Branches
 from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.flow import Sight, check_fit, check_mapping
 from wonder.definitions.checks.lookup import ActionView, TaskView
-from wonder.definitions.checks.sights import Sights, writes, written_paths
+from wonder.definitions.checks.sights import Sights, target_path, writes, written_paths
 from wonder.definitions.checks.texts import read_target
 from wonder.definitions.drafts import NodeDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.records.implementations import UpdateContext
+from wonder.errors import WonderError
+from wonder.language.expressions import parse_path
 from wonder.language.schemas import Schema, closest
 from wonder.language.values import show_path
 
@@ -36,13 +38,55 @@ def check_update_targets(action: ActionView, sights: Sights, ref: str, path: Pat
         # A path that can't be read was noted where the action stands.
         target = read_target(update.path, where, Findings(), in_workflow=True)
         schema = check_target(target.path, sights, ref, (*where, "path"), findings) if target else None
-        if schema is not None and not isinstance(update.expr, str):
+        if schema is not None and isinstance(update.expr, str):
+            _check_copied(update.expr, sights.at_node(ref), schema, f"'{update.path}'", (*where, "expr"), findings)
+        elif schema is not None:
             value = (
                 update.expr
                 if isinstance(update.expr, dict) and "$literal" in update.expr
                 else {"$literal": update.expr}
             )
             check_fit(value, Sight({}), schema, f"'{update.path}'", (*where, "expr"), findings)
+
+
+def _check_copied(text: str, sight: Sight, target: Schema, taker: str, where: Path, findings: Findings) -> None:
+    """Note a value that an expression only copies (EXP-6), and that can never fit where it goes."""
+    try:
+        path = parse_path(text.strip())
+    except WonderError:
+        return  # it computes something: what that gives is known when it runs
+    shape = sight.shape(path if path[0] in sight.names else ("state", *path))
+    if shape is None or shape.kind != "known" or not sight.memory.disjoint(target, {"type": "boolean"}):
+        return  # where a boolean may go, 0 and 1 become one
+    source: Schema = {"anyOf": [shape.schema, {"type": "null"}]}  # what is not there is copied as null
+    if mismatch := sight.memory.disjoint(source, target):
+        findings.error(
+            "type_mismatch",
+            where,
+            f"{mismatch.message} for {taker}",
+            "copy another value, or correct the schema",
+            expected=mismatch.expected,
+            actual=mismatch.actual,
+        )
+
+
+def check_output_written(workflow: WorkflowDraft, tasks: Mapping[str, TaskView | None], findings: Findings) -> None:
+    """Warn of what `output_schema` requires and nothing ever writes: such a run can't complete (CTL-18)."""
+    schema = workflow.body.output_schema
+    if not isinstance(schema, dict) or not isinstance(schema.get("required"), list) or None in tasks.values():
+        return
+    paths = [path for ref, node in workflow.nodes.items() for _, path in writes(node.body.output_mapping, tasks[ref])]
+    joins = [t.body.synchronization for t in workflow.transitions if t.body.synchronization]
+    paths += [target_path(join.merge.target) for join in joins if join.merge]
+    of_output = [path for path in paths if path[:1] == ("output",)]
+    if () in paths or ("output",) in of_output:
+        return
+    written = {path[1] for path in of_output}
+    for name in schema["required"]:
+        if name not in written:
+            message = f"output_schema requires '{name}', which no node writes: no run can complete"
+            where = (*workflow.path, "output_schema", "required")
+            findings.warning("output_not_written", where, message, f"write to output.{name}, or don't require it")
 
 
 def check_target(path: Path, sights: Sights, ref: str, where: Path, findings: Findings) -> Schema | None:
@@ -75,7 +119,7 @@ def check_branch_writes(
             continue
         # What a node writes goes to the innermost branch; one that is only perhaps there is no reason to complain.
         innermost = {stack[-1] for stack in stacks} - {MAYBE}
-        joined = all(_is_joined_later(ref, frame, branches) for frame in innermost)
+        joined = all(branches.is_joined_after(ref, frame) for frame in innermost)
         if written_paths(node.body.output_mapping, tasks[ref]) and not joined:
             message = f"'{ref}' writes to state inside a fan-out that is never joined: what it writes is dropped"
             hint = "join the branches with a synchronization and merge, or write to output"
@@ -86,16 +130,3 @@ def check_branch_writes(
             hint = "write to state, and merge at a join"
             where = (*node.path, "output_mapping", targets[0]) if node.body.output_mapping else node.path
             findings.warning("last_write_wins", where, message, hint)
-
-
-def _is_joined_later(ref: str, frame: Frame, branches: Branches) -> bool:
-    seen, todo = {ref}, [ref]
-    while todo:
-        for transition in branches.outgoing(todo.pop()):
-            join = transition.body.synchronization
-            if join and branches.names_frame(join.sibling_group, frame):
-                return True
-            if transition.to_ref not in seen:
-                seen.add(transition.to_ref)
-                todo.append(transition.to_ref)
-    return False

@@ -1,5 +1,6 @@
 """What can be read at each node and transition of a workflow, with what is known of its shape."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from wonder.definitions.checks.branches import Branches, Frame
@@ -50,20 +51,22 @@ class Sights:
         self, workflow: WorkflowDraft, branches: Branches, tasks: Mapping[str, TaskView | None], *, whole: bool = True
     ) -> None:
         self.workflow, self.branches, self.memory = workflow, branches, Memory()
-        self._sights: dict[str, Sight] = {}
-        self._item_vars = {t.body.foreach.item_var for t in workflow.transitions if t.body.foreach}
+        self._sights: dict[str | None, Sight] = {}
+        self._item_vars = Counter(t.body.foreach.item_var for t in workflow.transitions if t.body.foreach)
+        self._elsewhere = dict.fromkeys(self._item_vars, "an item is there only inside its foreach")
+        self._elsewhere["_branch"] = "this is not inside a fan-out"
         unknown = {ALL_NAMES} if not whole or None in tasks.values() else set()
         self.branch_names = frozenset({*self._names_written_in_branches(tasks), *unknown})
         """Names of `state` that nodes inside fan-outs write: they are there in the branch, if not in the schema."""
 
     def at_node(self, ref: str) -> Sight:
         """Say what a node's input mapping, its update_context and the conditions behind it can read."""
-        if ref not in self._sights:
+        # All nodes of which nothing is known see the same; there may be many, and many items.
+        key = None if ref in self.branches.unknown else ref
+        if key not in self._sights:
             written = self.branch_names if self.branches.in_branch(ref) else frozenset()
-            elsewhere = dict.fromkeys(self._item_vars, "an item is there only inside its foreach")
-            elsewhere["_branch"] = "this is not inside a fan-out"
-            self._sights[ref] = Sight(self._roots(ref), None, written, elsewhere, self.memory)
-        return self._sights[ref]
+            self._sights[key] = Sight(self._roots(ref), None, written, self._elsewhere, self.memory)
+        return self._sights[key]
 
     def of_output(self, schema: Schema) -> Sight:
         """Say what an output mapping can read of what its task gives."""
@@ -78,12 +81,12 @@ class Sights:
         }
         if self.branches.in_branch(ref):
             roots["_branch"] = BRANCH_SCHEMA
+        if ref in self.branches.unknown:
+            return roots | dict.fromkeys(filter(is_item_var, self._item_vars), ANYTHING)
         for frame in self._frames(ref):
             # A name that can't be an item's was noted where the foreach stands, and must not hide a root here.
             if frame.item_var and is_item_var(frame.item_var):
                 roots[frame.item_var] = self._item_schema(frame, roots)
-        if ref in self.branches.unknown:
-            roots |= dict.fromkeys(filter(is_item_var, self._item_vars), ANYTHING)
         return roots
 
     def _frames(self, ref: str) -> list[Frame]:
@@ -94,10 +97,7 @@ class Sights:
 
     def _item_schema(self, frame: Frame, roots: Mapping[str, Schema]) -> Schema:
         foreach = self.workflow.transitions[frame.transition].body.foreach
-        same_name = [
-            t for t in self.workflow.transitions if t.body.foreach and t.body.foreach.item_var == frame.item_var
-        ]
-        if foreach is None or len(same_name) > 1:
+        if foreach is None or self._item_vars[foreach.item_var] > 1:
             return ANYTHING
         try:
             shape = Sight(roots).shape((*parse_dotted(foreach.collection), 0))
@@ -114,7 +114,7 @@ class Sights:
         for transition in self.workflow.transitions:
             join = transition.body.synchronization
             if join and join.merge:
-                path = _target_path(join.merge.target)
+                path = target_path(join.merge.target)
                 if path[:1] == ("state",) and self.branches.in_branch(transition.to_ref):
                     yield str(path[1]) if len(path) > 1 else ALL_NAMES
 
@@ -130,10 +130,11 @@ def writes(output_mapping: Mapping[str, object] | None, task: TaskView | None) -
     action = task.on_workflow_context if task else None
     if action and isinstance(action.implementation, UpdateContext):
         texts += [update.path for update in action.implementation.updates]
-    return [(text, _target_path(text)) for text in texts]
+    return [(text, target_path(text)) for text in texts]
 
 
-def _target_path(text: str) -> Path:
+def target_path(text: str) -> Path:
+    """Give the path of a target, `_branch.output.x` as `state.x`; empty if it can't be read."""
     try:
         path = parse_target(text, ("state", "output", "_branch")).path
     except WonderError:

@@ -9,7 +9,7 @@ from wonder.definitions.checks.updates import check_scoped_action
 from wonder.definitions.drafts import TaskDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.records.actions import WAITING_KINDS
-from wonder.definitions.records.implementations import UpdateContext
+from wonder.definitions.records.implementations import Sleep, UpdateContext
 from wonder.language.schemas import Schema, closest, shape_at
 from wonder.language.targets import Target
 from wonder.language.values import show_path
@@ -116,6 +116,8 @@ def _check_target(target: Target | None, task: TaskDraft, where: Path, findings:
 
 def _check_timeout(action: ActionView, task: TaskDraft, path: Path, findings: Findings) -> None:
     limit = action.body.execution.timeout_ms if action.body.execution else None
+    if isinstance(action.implementation, Sleep) and (task.body.timeout_ms or 0) < (action.implementation.ms or 0):
+        limit = action.implementation.ms
     if limit and task.body.timeout_ms and limit > task.body.timeout_ms:
         message = (
             f"the action '{action.name}' may take {limit:,} ms, but its task '{task.name}' only "

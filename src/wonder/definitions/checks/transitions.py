@@ -7,7 +7,7 @@ from wonder.definitions.checks.sights import Sights
 from wonder.definitions.checks.texts import WORKFLOW_ROOTS, read_condition, read_dotted, read_target
 from wonder.definitions.drafts import TransitionDraft
 from wonder.definitions.faults import Path
-from wonder.definitions.records.graph import Foreach, Merge
+from wonder.definitions.records.graph import ExpressionCondition, Foreach, Merge, StructuredCondition
 from wonder.language.expressions import RESERVED_WORDS, is_item_var
 from wonder.language.schemas import closest, describe, disjoint
 from wonder.language.values import show_path
@@ -20,9 +20,10 @@ def check_transition(transition: TransitionDraft, sights: Sights, findings: Find
     if body.condition:
         where = (*path, "condition")
         # Also the roots that are not here, so that they are told to be missing and not taken for fields of state.
-        expression = read_condition(body.condition, WORKFLOW_ROOTS | sight.roots.keys(), where, findings)
+        expression = read_condition(body.condition, sight.names, where, findings)
         if expression:
             check_expression_reads(expression, sight, where, findings)
+            _check_reads(body.condition, sight, where, findings)
         reads_last_error = expression.reads_last_error if expression else None
     if body.foreach:
         _check_foreach(body.foreach, sight, (*path, "foreach"), findings)
@@ -30,6 +31,17 @@ def check_transition(transition: TransitionDraft, sights: Sights, findings: Find
         where = (*path, "synchronization", "merge")
         _check_merge(body.synchronization.merge, transition, sights, where, findings)
     return reads_last_error
+
+
+def _check_reads(
+    condition: ExpressionCondition | StructuredCondition, sight: Sight, path: Path, findings: Findings
+) -> None:
+    """Note every path of `reads` that is none or can't be there, whether the expression uses it or not (EXP-2)."""
+    for i, text in enumerate(condition.reads if isinstance(condition, ExpressionCondition) else ()):
+        where = (*path, "reads", i)
+        read = read_dotted(text, where, findings)
+        if read is not None:
+            check_read(read if read[0] in sight.names else ("state", *read), sight, where, findings)
 
 
 def _check_foreach(foreach: Foreach, sight: Sight, path: Path, findings: Findings) -> None:

@@ -2,18 +2,25 @@
 
 from wonder.definitions.checks.branches import Branches
 from wonder.definitions.checks.findings import Findings
-from wonder.definitions.checks.flow import check_fit, check_mapping
+from wonder.definitions.checks.flow import Sight, check_fit, check_mapping, check_read
 from wonder.definitions.checks.graph import check_graph
-from wonder.definitions.checks.lookup import Lookup, TaskView
-from wonder.definitions.checks.outputs import check_branch_writes, check_output_mapping, check_update_targets
+from wonder.definitions.checks.lookup import ActionView, Lookup, TaskView
+from wonder.definitions.checks.outputs import (
+    check_branch_writes,
+    check_output_mapping,
+    check_output_written,
+    check_update_targets,
+)
 from wonder.definitions.checks.sights import Sights
 from wonder.definitions.checks.signatures import task_gives, task_takes
-from wonder.definitions.checks.texts import WORKFLOW_ROOTS
+from wonder.definitions.checks.texts import read_dotted
 from wonder.definitions.checks.transitions import check_transition
 from wonder.definitions.checks.updates import check_scoped_action
 from wonder.definitions.drafts import NodeDraft, TransitionDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.reading import Reading
+from wonder.definitions.records.fields import FromContext
+from wonder.definitions.records.implementations import WorkflowCall
 from wonder.language.schemas import closest
 
 
@@ -39,6 +46,7 @@ def check_workflow(workflow: WorkflowDraft, lookup: Lookup, reading: Reading, fi
         _check_flow(node, tasks[node.ref], sights, lookup, findings)
     if whole and check_graph(workflow, branches, reads_last_error, findings) and nodes_are_whole:
         check_branch_writes(workflow, branches, tasks, findings)
+        check_output_written(workflow, tasks, findings)
 
 
 def _nodes_of(workflow: WorkflowDraft) -> Path:
@@ -108,15 +116,28 @@ def _check_flow(node: NodeDraft, task: TaskView | None, sights: Sights, lookup: 
     action = task.on_workflow_context if task else None
     if action:
         where = action.path or node.path
-        check_scoped_action(action, sight, WORKFLOW_ROOTS | sight.roots.keys(), where, findings)
+        check_scoped_action(action, sight, sight.names, where, findings)
         check_update_targets(action, sights, node.ref, where, findings)
         return
     where = (*node.path, "input_mapping")
     if check_mapping(node.body.input_mapping, sight, where, findings) and task:
         mapping = {} if node.body.input_mapping is None else node.body.input_mapping
         check_fit(mapping, sight, task_takes(task, lookup), _taker(node, task), where, findings)
+    if task and task.sole_action:
+        _check_called(task.sole_action, sight, node, findings)
     gives = task_gives(task, lookup) if task else {}
     check_output_mapping(node, gives, sights, findings)
+
+
+def _check_called(action: ActionView, sight: Sight, node: NodeDraft, findings: Findings) -> None:
+    """Check what a workflow_call reads out of the context to know whom to call; a path that is none was noted there."""
+    if not isinstance(action.implementation, WorkflowCall):
+        return
+    for name in ("workflow_def_id", "version"):
+        value = getattr(action.implementation, name)
+        where = (*action.path, "implementation", name, "from_context") if action.path else node.path
+        if isinstance(value, FromContext) and (path := read_dotted(value.from_context, where, Findings())):
+            check_read(path, sight, where, findings)
 
 
 def _taker(node: NodeDraft, task: TaskView) -> str:

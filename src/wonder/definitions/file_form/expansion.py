@@ -34,7 +34,7 @@ from wonder.definitions.records.fields import Record
 from wonder.definitions.records.implementations import IMPLEMENTATIONS
 from wonder.definitions.records.tasks import StepBody, TaskBody
 from wonder.definitions.records.workflows import TriggerBody
-from wonder.definitions.references import Reference, ResourceKind, parse_reference
+from wonder.definitions.references import Reference, ResourceKind, inline_name, parse_reference
 
 IMPLEMENTATION_REFERENCES: dict[str, tuple[tuple[str, ResourceKind], ...]] = {
     "llm_call": (("prompt_spec_id", "prompt"), ("model_profile_id", "model")),
@@ -121,7 +121,7 @@ class Expansion:
         )
 
     def _node(self, workflow: str, ref: str, file: NodeFile, path: Path, into: Definitions) -> NodeDraft:
-        name = f"{workflow}.{ref}"
+        name = inline_name(workflow, ref)
         if file.action is not None:
             task: Reference | None = self._one_step_task(name, file.action, (*path, "action"), into)
         elif isinstance(file.task, TaskFile):
@@ -154,7 +154,7 @@ class Expansion:
         if isinstance(file.action, str):
             action = self._reference("action", file.action, where, file.action_version)
         else:
-            name = f"{task}.{file.ref}"
+            name = inline_name(task, file.ref)
             self._new_name("action", name, where, into.actions)
             into.actions[name] = self._action(name, file.action, where, inline_in_node=False)
             action = _local("action", name, where)
@@ -184,6 +184,8 @@ class Expansion:
         reference = parse_reference(kind, text, path, version)
         if reference is None:
             message = f"'{text}' does not name {_a(kind)}"
+            if parse_reference(kind, text, path):
+                message = f"'{text}' and the version {version} beside it are two versions"
             self._fault("bad_reference", path, message, "write name, name@3 or library/name@3; a version is a number")
         return reference
 

@@ -84,8 +84,9 @@ class WorkflowFile(WorkflowBody):
 
     name: Name | None = None
     initial_node: Annotated[Ref, Field(validation_alias=AliasChoices("initial_node", "initial_node_id"))]
-    nodes: Annotated[dict[Ref, NodeFile], Field(min_length=1)]
-    transitions: list[TransitionFile] = []
+    # What a graph of this size asks for is a foreach or a sub-workflow; a larger one could not be checked in seconds.
+    nodes: Annotated[dict[Ref, NodeFile], Field(min_length=1, max_length=10_000)]
+    transitions: Annotated[list[TransitionFile], Field(max_length=20_000)] = []
     triggers: list[TriggerBody] = []
 
 

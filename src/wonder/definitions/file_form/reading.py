@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pydantic import ValidationError
 
 from wonder.definitions.drafts import Bundle
-from wonder.definitions.faults import Fault, Path
+from wonder.definitions.faults import FAULTS_MAX, Fault, Path, too_many_faults
 from wonder.definitions.file_form.expansion import Expansion
 from wonder.definitions.file_form.models import BundleFile
 from wonder.definitions.file_form.pruning import Pruning
@@ -56,7 +57,7 @@ def read_bundle(document: JsonValue) -> Reading:
     expansion = Expansion()
     bundle = expansion.bundle(file)
     reading = Reading(bundle, faults, pruning)
-    for fault in map(reading.original, expansion.faults):
+    for fault in map(reading.original, expansion.faults[:FAULTS_MAX]):
         if not (pruning and pruning.is_consequence(fault.path)):
             faults.append(fault)
     return reading
@@ -66,17 +67,24 @@ def _read_file(document: dict[str, JsonValue]) -> tuple[BundleFile, list[Fault],
     try:
         return BundleFile.model_validate(document), [], None
     except ValidationError as error:
-        found = list(record_faults(error, BundleFile, document, ()))
+        found = _shape_faults(error, document)
     faults, pruning = list(found), Pruning(document)
     for _ in range(_ROUNDS):
+        if len(found) > FAULTS_MAX:
+            break
         pruning.cut(found)
         try:
             return BundleFile.model_validate(pruning.document), faults, pruning
         except ValidationError as error:
-            found = list(record_faults(error, BundleFile, pruning.document, ()))
+            found = _shape_faults(error, pruning.document)
         faults.extend(_new_faults(found, pruning))
     pruning.cut([Fault("unreadable", (), "")])
     return BundleFile(), faults, pruning
+
+
+def _shape_faults(error: ValidationError, document: JsonValue) -> list[Fault]:
+    found = list(islice(record_faults(error, BundleFile, document, ()), FAULTS_MAX))
+    return [*found, too_many_faults()] if error.error_count() > FAULTS_MAX else found
 
 
 def _new_faults(found: list[Fault], pruning: Pruning) -> Iterator[Fault]:

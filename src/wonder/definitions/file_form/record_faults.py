@@ -24,6 +24,16 @@ _WANTED = {
 }
 
 
+_SECOND_SPELLINGS = {
+    "initial_node_id": "initial_node",
+    "from_node_id": "from",
+    "to_node_id": "to",
+    "task_id": "task",
+    "action_id": "action",
+}
+"""The records' own names of fields that have a shorter one in files (FIL-6)."""
+
+
 def record_faults(error: ValidationError, model: type[Record], value: JsonValue, prefix: Path) -> Iterator[Fault]:
     """Turn all errors of one validation into faults; `value` stands at `prefix` of the document."""
     for details in error.errors(include_url=False):
@@ -60,7 +70,11 @@ def _fault(details: ErrorDetails, model: type[Record], path: Path, prefix: Path)
     if kind == "missing":
         return fault("missing_field", f"the field '{path[-1]}' is missing", f"add '{path[-1]}'")
     if kind == "extra_forbidden":
-        allowed = sorted(_fields_at(model, path[:-1]))
+        possible = _fields_at(model, path[:-1])
+        if path[-1] in possible and path[-1] in _SECOND_SPELLINGS:
+            first = _SECOND_SPELLINGS[str(path[-1])]
+            return fault("duplicate_field", f"'{first}' and '{path[-1]}' are the same field", "keep one of them")
+        allowed = sorted(possible - {str(path[-1])})
         near = nearest(str(path[-1]), allowed)
         hint = f"did you mean '{near}'?" if near else f"possible are {some(allowed)}" if allowed else "leave it out"
         return fault("unknown_field", f"there is no field '{path[-1]}' here", hint)

@@ -91,4 +91,5 @@ _RULES: dict[str, str | Callable[[dict[str, Any]], str]] = {
     "spawn_and_foreach": "keep one of them; a foreach already makes one branch per item",
     "foreach_and_synchronization": "join on one transition, and fan out on the next",
     "bad_name": "choose another name",
+    "no_such_day": "correct the day or the year",
 }

@@ -41,7 +41,9 @@ MappingTemplate = Annotated[
     Any, WithJsonSchema({"description": "a JSON template; texts that start with $ are JSONPath"})
 ]
 
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_check_name)]
+NAME_MAX = 200
+EnvironmentName = Annotated[str, Field(pattern=r"^[^=\x00]+$", max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(_check_name)]
 Ref = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_check_ref)]
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]
 Tag = Annotated[str, Field(min_length=1, max_length=100)]

@@ -31,7 +31,7 @@ class ExpressionCondition(Record):
 
     type: Literal["expression"]
     expr: Text
-    reads: list[Text] = []
+    reads: Annotated[list[Text], Field(max_length=1_000)] = []
 
 
 class StructuredCondition(Record):
@@ -106,7 +106,8 @@ class TransitionBody(Record):
     ref: Ref | None = None
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] = 0
     condition: Condition | None = None
-    spawn_count: Count | None = None
+    # All of its tokens are made in one commit. A foreach has the project's foreach_limit, whose default this is.
+    spawn_count: Annotated[int, Field(ge=1, le=100_000)] | None = None
     foreach: Foreach | None = None
     synchronization: Synchronization | None = None
     loop_config: LoopConfig | None = None

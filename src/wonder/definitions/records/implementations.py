@@ -2,10 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from wonder.definitions.records.fields import (
+    EnvironmentName,
     FromContext,
     Identifier,
     Json,
@@ -21,6 +22,25 @@ Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 TemplateText = Annotated[str, Field(max_length=100_000)]
 StatusCode = Annotated[int, Field(ge=100, le=599)]
 Scope = Literal["workflow", "task"]
+
+
+def _check_leap_day(moment: str) -> str:
+    year = int(moment[:4])
+    if moment[4:10] == "-02-29" and (year % 4 or (year % 100 == 0 and year % 400)):
+        raise PydanticCustomError(
+            "no_such_day", "{year} is no leap year, so it has no 29th of February", {"year": year}
+        )
+    return moment
+
+
+_DAY = r"[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]"
+Moment = Annotated[
+    str,
+    Field(pattern=rf"^{_DAY}([T ]{_TIME}(:[0-5][0-9](\.[0-9]+)?)?(Z|[+-]{_TIME})?)?$", max_length=100),
+    AfterValidator(_check_leap_day),
+]
+"""A day, or a point in time, of the calendar."""
 
 
 def _literal_form(value: object) -> str:
@@ -141,7 +161,7 @@ class ShellCommand(Record):
     ]
     shell: bool = False
     cwd: Text | None = None
-    env: dict[Name, str] = {}
+    env: dict[EnvironmentName, str] = {}
     stdin: str | None = None
     ok_exit_codes: list[Annotated[int, Field(ge=0, le=255)]] = [0]
 
@@ -164,9 +184,7 @@ class Sleep(Record):
     """A wait for a time or until a moment; a moment without a zone is UTC."""
 
     ms: Annotated[int, Field(ge=0, le=3_155_760_000_000)] | None = None
-    until: (
-        Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$")] | None
-    ) = None
+    until: Moment | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "Sleep":

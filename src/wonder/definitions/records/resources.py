@@ -6,6 +6,7 @@ from pydantic import Discriminator, Field
 
 from wonder.definitions.records.fields import (
     Description,
+    EnvironmentName,
     Identifier,
     Json,
     JsonSchema,
@@ -126,7 +127,7 @@ class StdioServer(Record):
 
     transport: Literal["stdio"]
     command: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
-    env: dict[Name, str] = {}
+    env: dict[EnvironmentName, str] = {}
 
 
 class HttpServer(Record):

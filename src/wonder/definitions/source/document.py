@@ -12,6 +12,9 @@ from wonder.language.values import JsonValue
 Marks: TypeAlias = tuple[int, "MarksInside"]
 MarksInside: TypeAlias = dict[str, Marks] | list[Marks] | None
 
+# How many values a file may hold. Each costs time and memory, whatever it is: a file of 16 MB can hold 8 million.
+VALUES_MAX = 250_000
+
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wonder.definitions.source.document import Place, SourceText
+from wonder.definitions.source.document import VALUES_MAX, Place, SourceText
 from wonder.errors import WonderError
 
 _FAULTS_MAX = 100
@@ -54,6 +54,10 @@ class FaultList:
         first = self._source.place(first_offset)
         message = f"the key {key!r} stands twice in one object, first at line {first.line}, column {first.column}"
         self.note("DUPLICATE_KEY", offset, message, "keep one of them")
+
+    def stop_at_too_many(self, offset: int) -> Unreadable:
+        """Note that the text holds more values than a file may; raise what this returns."""
+        return self.stop("TOO_LARGE", offset, f"more than {VALUES_MAX:,} values", "split the file into several")
 
     def stop(self, code: str, offset: int, message: str, hint: str) -> Unreadable:
         """Note the last fault; raise what this returns."""

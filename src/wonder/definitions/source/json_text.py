@@ -4,7 +4,7 @@ import json
 import re
 from typing import Final
 
-from wonder.definitions.source.document import Marks, MarksInside, SourceDocument, SourceText
+from wonder.definitions.source.document import VALUES_MAX, Marks, MarksInside, SourceDocument, SourceText
 from wonder.definitions.source.faults import FaultList, SourceFaults, Unreadable
 from wonder.language.values import MAX_DEPTH, BadValue, JsonValue, parse_json
 
@@ -35,6 +35,7 @@ class _Scanner:
     def __init__(self, source: SourceText) -> None:
         self.text = source.text
         self.at = 0
+        self.values = 0
         self.faults = FaultList(source)
 
     def document(self) -> tuple[JsonValue, Marks]:
@@ -49,6 +50,9 @@ class _Scanner:
         return value, (start, inside)
 
     def value(self, depth_left: int) -> tuple[JsonValue, MarksInside]:
+        self.values += 1
+        if self.values > VALUES_MAX:
+            raise self.faults.stop_at_too_many(self.at)
         first = self.text[self.at : self.at + 1]
         if first == '"':
             return self.string(), None

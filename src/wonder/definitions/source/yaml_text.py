@@ -12,7 +12,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from wonder.definitions.source.document import Marks, MarksInside, SourceDocument, SourceText
+from wonder.definitions.source.document import VALUES_MAX, Marks, MarksInside, SourceDocument, SourceText
 from wonder.definitions.source.faults import FaultList, SourceFaults, Unreadable
 from wonder.definitions.source.scalars import resolve_scalar
 from wonder.definitions.source.yaml_events import YamlEvents, offset_of
@@ -42,6 +42,7 @@ class _Builder:
         # What each anchor stands for; None while its collection is still being read.
         self.anchors: dict[str, tuple[JsonValue, MarksInside] | None] = {}
         self.aliased = 0
+        self.values = 0
 
     def document(self) -> tuple[JsonValue, Marks]:
         self.events.next()  # the stream's start
@@ -58,6 +59,7 @@ class _Builder:
         return value, (offset_of(event), inside)
 
     def node(self, event: Event, depth_left: int) -> tuple[JsonValue, MarksInside]:
+        self.count(event)
         if isinstance(event, AliasEvent):
             return self.alias(event, depth_left)
         assert isinstance(event, ScalarEvent | SequenceStartEvent | MappingStartEvent)
@@ -148,6 +150,10 @@ class _Builder:
         if self.aliased > _ALIASED_MAX:
             message = f"aliases make the document longer by more than {_ALIASED_MAX:,} values and characters"
             raise self.stop("YAML_ALIASES", event, message, "write less of it with aliases")
+        self.values += 1
+        if self.values > VALUES_MAX:
+            message = f"with its aliases written out, the document has more than {VALUES_MAX:,} values"
+            raise self.stop("YAML_ALIASES", event, message, "write less of it with aliases")
         if not isinstance(value, list | dict):
             return value
         if not depth_left:
@@ -156,6 +162,11 @@ class _Builder:
             return [self.copied(element, event, depth_left - 1) for element in value]
         self.aliased += sum(map(len, value))
         return {key: self.copied(element, event, depth_left - 1) for key, element in value.items()}
+
+    def count(self, event: Event) -> None:
+        self.values += 1
+        if self.values > VALUES_MAX:
+            raise self.faults.stop_at_too_many(offset_of(event))
 
     def note(self, code: str, event: Event, message: str, hint: str) -> None:
         self.faults.note(code, offset_of(event), message, hint)

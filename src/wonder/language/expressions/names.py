@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from wonder.language.expressions.errors import ExpressionSyntax
@@ -49,11 +50,18 @@ class Names:
         return path[1:] if path[:2] == ("state", "_last_error") else path
 
     def _resolve_bare(self, path: Path, text: str, position: int) -> Path:
-        found = {read for read in map(self._read_path, self.reads) if read[-1] == path[0]}
+        found = set(self._reads_by_last_part.get(path[0], ()))
         if len(found) > 1:
             shown = " or ".join(sorted(show_path(read) for read in found))
             raise ExpressionSyntax(text, position, f"the name {path[0]!r} could be {shown}; write one of them in full")
         return (*found.pop(), *path[1:]) if found else ("state", *path)
+
+    @cached_property
+    def _reads_by_last_part(self) -> dict[str | int, set[Path]]:
+        found: dict[str | int, set[Path]] = {}
+        for path in map(self._read_path, self.reads):
+            found.setdefault(path[-1], set()).add(path)
+        return found
 
     def _read_path(self, read: str) -> Path:
         path = parse_path(read)
