@@ -8,9 +8,12 @@ from support.definitions import noop, workflow
 from wonder.app import App, new_ulid
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.tasks import TaskDef
+from wonder.definitions.records.workflows import Workflow
 from wonder.storage.clock import utc_now
 from wonder.storage.definitions import load_definition
 from wonder.storage.deploying import Deployed
+from wonder.storage.named_resources import find_resource
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Store
 from wonder.storage.tenancy import ensure_default
 from wonder.storage.written import load_written
@@ -76,3 +79,18 @@ async def test_lay_2_what_stands_in_line_is_stored_whatever_its_node_is_called(a
     assert not any(stored.is_new for _, stored in (await deploy(app, document)).others)
     written = await load_written(app.store, app.home.project_id, "w" * 200)
     assert [node.ref for node in written.definition.nodes] == refs
+
+
+async def test_res_7_a_workflow_is_found_by_its_name_and_by_its_ids(app: App) -> None:
+    deployed = await deploy(app, workflow({"a": noop()}))
+    assert deployed.main
+    bound = await find_resource(app.store, Workflow, app.home.project_id, "test")
+    assert bound
+    for known_as in ("test", deployed.main.id, bound.id):
+        written = await load_written(app.store, app.home.project_id, known_as, 1)
+        assert (written.definition.id, written.definition.version) == (deployed.main.id, 1)
+    for unknown in ("nobody", new_ulid()):
+        with pytest.raises(NotFound, match=f"there is no workflow '{unknown}'"):
+            await load_written(app.store, app.home.project_id, unknown)
+    with pytest.raises(NotFound):
+        await load_written(app.store, new_ulid(), deployed.main.id)

@@ -6,7 +6,7 @@ started or changed to that one.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from wonder.engine.decisions import EndRun
 from wonder.engine.failure import Failure
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue, check_value
+from wonder.storage.errors import LeaseLost
 from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import RunHeader, load_header
@@ -35,6 +36,8 @@ from wonder.storage.runs.requests import put_request, wait_for_answer
 
 _REQUEST_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
+
+Payload = dict[str, JsonValue]
 
 
 class RequestRefused(WonderError):
@@ -105,14 +108,16 @@ class Wonder:
         if isinstance(workflow, str):
             workflow = await self.workflow(workflow)
         given = {} if input is None else input
-        if self.engine:
-            accepted = await self.engine.starter.start(workflow, given, idempotency_key=idempotency_key)
-            if not accepted.is_new and self.engine and self.engine.coordinator.mine is not None:
-                await self.engine.recovery.resume(accepted.run_id)
-            return self._started(accepted.run_id)
+        found = workflow
+
+        async def start(engine: Engine) -> JsonValue:
+            accepted = await engine.starter.start(found, given, idempotency_key=idempotency_key)
+            if not accepted.is_new and engine.coordinator.mine is not None:
+                await engine.recovery.resume(accepted.run_id)
+            return {"run_id": accepted.run_id}
+
         payload = {"workflow_id": workflow.id, "input": given, "idempotency_key": idempotency_key}
-        answer: Any = await self._request("start", payload)
-        return self._started(answer["run_id"])
+        return self._started(await self._do(start, "start", payload))
 
     async def wait(self, run_id: str) -> RunResult:
         """Wait until a run has ended; raises NotFound."""
@@ -129,52 +134,46 @@ class Wonder:
                     await asyncio.sleep(_LOOK_SECONDS)
                 else:
                     with suppress(EngineStopped):
-                        return _result_of(run_id, await end)
+                        ended = await end
+                        if ended is not None:
+                            return _result_of(run_id, ended)
             finally:
                 if end is not None:
                     end.cancel()
 
     async def retry(self, run_id: str) -> Run:
         """Begin a failed run again, as a new one, just before its failure; raises NotFound or ForkRefused (CTL-19)."""
-        if self.engine:
-            return self._started(await self.engine.forker.retry(run_id))
-        answer: Any = await self._request("retry", {"run_id": run_id})
-        return self._started(answer["run_id"])
+
+        async def retry(engine: Engine) -> JsonValue:
+            return {"run_id": await engine.forker.retry(run_id)}
+
+        return self._started(await self._do(retry, "retry", {"run_id": run_id}))
 
     async def fork(self, run_id: str, after: int, state: JsonValue = None) -> Run:
         """Begin a new run as another was after an event, with another state if one is given (CTL-19)."""
-        if self.engine:
-            return self._started(await self.engine.forker.fork(run_id, after, state))
-        answer: Any = await self._request("fork", {"run_id": run_id, "after": after, "state": state})
-        return self._started(answer["run_id"])
+
+        async def fork(engine: Engine) -> JsonValue:
+            return {"run_id": await engine.forker.fork(run_id, after, state)}
+
+        return self._started(await self._do(fork, "fork", {"run_id": run_id, "after": after, "state": state}))
 
     async def cancel(self, run_id: str, reason: str | None = None) -> None:
         """End a run; raises RunNotLive."""
-        if self.engine:
-            await self.engine.outside.cancel(run_id, reason)
-        else:
-            await self._request("cancel", {"run_id": run_id, "reason": reason})
+        payload: Payload = {"run_id": run_id, "reason": reason}
+        await self._do(lambda engine: engine.outside.cancel(run_id, reason), "cancel", payload)
 
     async def pause(self, run_id: str) -> None:
         """Let a run dispatch nothing more; raises RunNotLive."""
-        if self.engine:
-            await self.engine.outside.pause(run_id)
-        else:
-            await self._request("pause", {"run_id": run_id})
+        await self._do(lambda engine: engine.outside.pause(run_id), "pause", {"run_id": run_id})
 
     async def resume(self, run_id: str) -> None:
         """Let a paused run go on; raises RunNotLive."""
-        if self.engine:
-            await self.engine.outside.resume(run_id)
-        else:
-            await self._request("resume", {"run_id": run_id})
+        await self._do(lambda engine: engine.outside.resume(run_id), "resume", {"run_id": run_id})
 
     async def answer(self, item_id: str, value: JsonValue, *, by: str | None = None) -> None:
         """Answer an inbox item; raises ItemClosed or InputRefused."""
-        if self.engine:
-            await self.engine.outside.answer(item_id, value, by)
-        else:
-            await self._request("answer", {"item_id": item_id, "answer": value, "by": by})
+        payload: Payload = {"item_id": item_id, "answer": value, "by": by}
+        await self._do(lambda engine: engine.outside.answer(item_id, value, by), "answer", payload)
 
     async def send_event(
         self,
@@ -187,16 +186,26 @@ class Wonder:
     ) -> None:
         """Wake what waits for an event, or keep it so long for the first that comes; an `id` makes it count once."""
         project_id = self.app.home.project_id
-        if self.engine:
-            await self.engine.outside.send_event(project_id, event, key, payload, sender_id=id, ttl_seconds=ttl_seconds)
-        else:
-            place = {"project_id": project_id, "event": event, "key": key}
-            asked = {**place, "payload": payload, "sender_id": id, "ttl_seconds": ttl_seconds}
-            await self._request("event", asked)
+        asked: Payload = {"project_id": project_id, "event": event, "key": key, "payload": payload}
+        asked |= {"sender_id": id, "ttl_seconds": ttl_seconds}
 
-    def _started(self, run_id: str) -> Run:
-        self._seat.started.add(run_id)
-        return Run(run_id, self)
+        async def send(engine: Engine) -> None:
+            outside = engine.outside
+            await outside.send_event(project_id, event, key, payload, sender_id=id, ttl_seconds=ttl_seconds)
+
+        await self._do(send, "event", asked)
+
+    def _started(self, answer: Any) -> Run:
+        self._seat.note(answer["run_id"])
+        return Run(answer["run_id"], self)
+
+    async def _do(self, order: Callable[[Engine], Awaitable[JsonValue]], kind: str, payload: Payload) -> JsonValue:
+        """Have the engine do something, in this process, or in the one that runs it."""
+        if engine := self.engine:
+            # When it lost its lease it has written nothing, so the one that has it now can do it instead.
+            with suppress(EngineStopped, LeaseLost):
+                return await order(engine)
+        return await self._request(kind, payload)
 
     async def _request(self, kind: str, payload: dict[str, JsonValue]) -> JsonValue:
         """Hand something to the process that runs the engine, and wait for its answer."""

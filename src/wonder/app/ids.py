@@ -17,6 +17,9 @@ class UlidMaker:
     def __init__(self) -> None:
         self._last_ms = 0
         self._number = 0
+        # Ids of one millisecond differ in their last characters only: those before are kept, with what they stand for.
+        self._upper = -1
+        self._upper_text = ""
 
     def __call__(self) -> str:
         """Make an id."""
@@ -28,7 +31,11 @@ class UlidMaker:
             # The clock stands still, or went back: ids still go upwards.
             self._number += 1
         value = (self._last_ms << _RANDOM_BITS) | self._number
-        return "".join([_PAIRS[(value >> shift) & 1023] for shift in range(120, -1, -10)])
+        upper = value >> 20
+        if upper != self._upper:
+            self._upper = upper
+            self._upper_text = "".join([_PAIRS[(upper >> shift) & 1023] for shift in range(100, -1, -10)])
+        return f"{self._upper_text}{_PAIRS[(value >> 10) & 1023]}{_PAIRS[value & 1023]}"
 
 
 new_ulid = UlidMaker()

@@ -24,12 +24,16 @@ class Seat:
     ) -> None:
         self.engine: Engine | None = None
         """The engine, while it runs in this process."""
-        self.started: set[str] = set()
-        """The runs that were started through this process: with `own`, it goes on with these when it takes over."""
+        self._started: set[str] = set()
         self._store, self._functions, self._new_id = store, functions, new_id
         self._runs, self._lease_ms = runs, lease_ms
         self._lease: Lease | None = None
         self._watching: asyncio.Task[None] | None = None
+
+    def note(self, run_id: str) -> None:
+        """Note a run that was started through this process: with `own`, it goes on with these when it takes over."""
+        if self._runs == "own":
+            self._started.add(run_id)
 
     async def take(self) -> None:
         """Run the engine if nobody else does, and watch for the moment when that changes."""
@@ -55,6 +59,8 @@ class Seat:
                     await self._close_engine()
             except WonderError as error:
                 log.warning("the engine can't be taken over: %s", error)
+            except Exception:
+                log.exception("the engine can't be taken over")
 
     async def _try(self) -> None:
         lease = await claim_lease(self._store, self._new_id(), lease_ms=self._lease_ms)
@@ -65,9 +71,8 @@ class Seat:
         try:
             await engine.begin()
             self.engine = engine
-            if self._runs == "own":
-                for run_id in sorted(self.started):
-                    await engine.recovery.resume(run_id)
+            for run_id in sorted(self._started):
+                await engine.recovery.resume(run_id)
         except BaseException:
             self.engine = engine
             await self._close_engine()

@@ -63,8 +63,9 @@ def entry() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 0
     except OSError as error:
-        # What asks for a file or a database says so itself: here the answer could not be written.
-        print(f"wonder: the output can't be written: {error.strerror or error}", file=sys.stderr)
+        # An error without a file's name is of a stream: the answer could not be written.
+        reason = error if error.filename else f"the output can't be written: {error.strerror or error}"
+        print(f"wonder: {reason}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 1
     sys.exit(status)

@@ -148,7 +148,7 @@ class Coordinator:
             if run := self._live.get(run_id):
                 return run
             loading = self._loading.get(run_id) or self._begin_loading([run_id])
-            run = (await asyncio.shield(loading)).get(run_id)
+            run = (await self._loaded(loading)).get(run_id)
             if run is None:
                 return None
 
@@ -173,7 +173,7 @@ class Coordinator:
         wanted = [run_id for run_id in run_ids if not self.is_live(run_id)]
         if not wanted:
             return 0
-        loaded = await asyncio.shield(self._begin_loading(wanted))
+        loaded = await self._loaded(self._begin_loading(wanted))
         if rest:
             for run in loaded.values():
                 self.rest(run)
@@ -245,6 +245,14 @@ class Coordinator:
             self._loading[run_id] = task
         return task
 
+    async def _loaded(self, loading: "asyncio.Task[dict[str, LiveRun]]") -> dict[str, LiveRun]:
+        try:
+            return await asyncio.shield(loading)
+        except asyncio.CancelledError:
+            if loading.cancelled():
+                self.check_running()  # It was broken off because we close, which is no reason to cancel who waits.
+            raise
+
     async def _load(self, run_ids: Sequence[str], first: Callable[[], Awaitable[None]] | None) -> dict[str, LiveRun]:
         task = asyncio.current_task()
         try:
@@ -309,6 +317,9 @@ class Coordinator:
         for run_id in run_ids:
             if run := await self.get(run_id):
                 self.rest(run)
+            else:
+                # Its end may have been stored by the very commit that failed, when the connection broke in the answer.
+                self.ends.tell(run_id, None)
         await self.background.insist("what was lost can't be looked for", self.on_lost)
 
     def _break(self, run: LiveRun, error: Exception, *, again: bool) -> None:

@@ -5,7 +5,7 @@ import asyncio
 from wonder.engine.decisions import EndRun
 from wonder.errors import WonderError
 
-End = asyncio.Future[EndRun]
+End = asyncio.Future[EndRun | None]
 
 
 class Ends:
@@ -17,14 +17,15 @@ class Ends:
     def of(self, run_id: str) -> End:
         """Give a future of how a run ends; whoever no longer waits cancels it.
 
-        It is done when that is durable, or fails when this process runs the engine no more.
+        It is done when that is durable, or fails when this process runs the engine no more. None says that the run has
+        ended, or is none, and only its rows know.
         """
         future: End = asyncio.get_running_loop().create_future()
         self._futures.setdefault(run_id, set()).add(future)
         future.add_done_callback(lambda done: self._forget(run_id, done))
         return future
 
-    def tell(self, run_id: str, end: EndRun) -> None:
+    def tell(self, run_id: str, end: EndRun | None) -> None:
         """Tell all who wait that a run has ended."""
         for future in self._futures.pop(run_id, ()):
             if not future.done():

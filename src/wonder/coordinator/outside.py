@@ -7,6 +7,7 @@ from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import InputRefused, ItemClosed, RunNotLive
 from wonder.coordinator.live import LiveRun
 from wonder.engine.control import check_answer
+from wonder.engine.decisions import AwaitEvent
 from wonder.engine.facts import (
     CancelRequested,
     EventArrived,
@@ -37,9 +38,7 @@ class Outside:
         self._coordinator = coordinator
         # An event that is kept and a token that begins to wait must not miss each other.
         self._events = asyncio.Lock()
-        coordinator.on_await = lambda run, order: coordinator.spawn(
-            self._look_for_kept(run.project_id, run.id, order.token_id, order.event, order.key)
-        )
+        coordinator.on_await = self._begin_to_wait
 
     async def reconcile(self) -> None:
         """Give kept events to the tokens that wait for them, where a process ended or a commit failed in between."""
@@ -129,6 +128,11 @@ class Outside:
             coordinator.commits.touch()
             await coordinator.durable()
             return woken
+
+    def _begin_to_wait(self, run: LiveRun, order: AwaitEvent) -> None:
+        coordinator, place = self._coordinator, (run.project_id, run.id, order.token_id, order.event, order.key)
+        look = coordinator.background.insist("kept events can't be looked for", lambda: self._look_for_kept(*place))
+        coordinator.spawn(look)
 
     async def _look_for_kept(self, project_id: str, run_id: str, token_id: str, event: str, key: str | None) -> None:
         coordinator = self._coordinator

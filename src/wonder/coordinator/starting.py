@@ -88,7 +88,8 @@ class Starter:
         """Put a run that was accepted into the open batch, with all that follows from its start."""
         coordinator = self._coordinator
         run = live_run(new_run, program, settings)
-        if coordinator.mine is not None and new_run.parent_run_id in {None, *coordinator.mine}:
+        parent_id = new_run.parent_run_id
+        if coordinator.mine is not None and (parent_id is None or parent_id in coordinator.mine):
             coordinator.mine.add(new_run.id)
         coordinator.commits.batch.start(new_run)
         coordinator.adopt(run)

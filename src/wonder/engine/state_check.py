@@ -14,6 +14,8 @@ _OF_MEMBERS = frozenset(
     | {"$comment", "deprecated", "readOnly", "writeOnly", "$defs", "$schema", "$id"}
 )
 
+_PLACES_KEPT = 1_000
+
 
 class StateCheck:
     """A context schema, compiled as a whole and, when first needed, for the parts that are written."""
@@ -21,6 +23,7 @@ class StateCheck:
     def __init__(self, schema: Schema) -> None:
         self._schema = _without_required(schema)
         self._parts: dict[Path, Validator] = {}
+        self._places: dict[Path, tuple[Path, Validator | None]] = {}
         self._whole = compile_validator(self._schema)
         self._trivial = self._schema is True or self._schema == {}
         # A reference may lead to any part of the schema, which then no longer stands alone.
@@ -40,17 +43,35 @@ class StateCheck:
         return [] if self._trivial else self._whole.faults(state)
 
     def _fits(self, state: JsonValue, path: Path) -> bool:
+        place = self._places.get(path)
+        if place is None:
+            place = self._place(state, path)
+            # What is written at an index is looked up each time: there may be any number of those.
+            if len(self._places) < _PLACES_KEPT and all(isinstance(segment, str) for segment in path):
+                self._places[path] = place
+        decisive, validator = place
+        if validator is None:
+            return True
+        value = state
+        for segment in decisive:
+            if not _holds(value, segment):
+                return self._whole.is_valid(state)  # a later write of the same node has replaced what is around it
+            value = value[segment]  # type: ignore[index]  # it holds it
+        return validator.is_valid(value)
+
+    def _place(self, state: JsonValue, path: Path) -> tuple[Path, Validator | None]:
+        """Give the part of a path whose schema alone decides about what was written, and its validator if need be."""
         value, schema, place = state, self._schema, 0
         while self._divisible and place < len(path):
             below = _member(schema, value, path[place])
-            if below is None:
+            if below is None or not _holds(value, path[place]):
                 break
             schema = below
-            value = value[path[place]]  # type: ignore[index]  # the path was just written
+            value = value[path[place]]  # type: ignore[index]  # it holds it
             place += 1
         if schema is True or schema == {}:
-            return True
-        return self._part(path[:place], schema).is_valid(value)
+            return path[:place], None
+        return path[:place], self._part(path[:place], schema)
 
     def _part(self, path: Path, schema: Schema) -> Validator:
         # Elements of a list share the schema of its items, so one validator serves all of them.
@@ -74,6 +95,12 @@ def _member(schema: Schema, value: JsonValue, segment: str | int) -> Schema | No
     if isinstance(segment, int) and isinstance(value, list) and schema.get("type") == "array":
         return schema.get("items", True)  # type: ignore[return-value]  # the schema was checked
     return None
+
+
+def _holds(value: JsonValue, segment: str | int) -> bool:
+    if isinstance(value, dict):
+        return segment in value
+    return isinstance(value, list) and isinstance(segment, int) and segment < len(value)
 
 
 def _without_required(schema: Schema) -> Schema:

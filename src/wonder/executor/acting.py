@@ -31,6 +31,9 @@ class Acting:
             raise ActionInputMisfit(act.name, act.requires.faults(input))
         if act.key_template:
             return await self._run_once(input, self._key(input))
+        if act.retry is None and act.timeout_ms is None:
+            self.attempts = 1
+            return self._checked(await self._call(input, self._context(None, None)))
         return self._checked(await self._try(input, None))
 
     async def _run_once(self, input: JsonValue, key: IdempotencyKey) -> JsonValue:
@@ -106,7 +109,7 @@ class Acting:
                 raise
             raise self._broken(error) from error
         finally:
-            context.cancelled = True
+            context.end()
             if context.usage is not NOTHING_USED:
                 self.usage += context.usage
         if self._assignment.is_cancelled:

@@ -86,6 +86,18 @@ class Executor:
 class TaskUnderWay:
     """A task that an executor has taken on."""
 
+    __slots__ = (
+        "_ended",
+        "_execution",
+        "_executor",
+        "_grace",
+        "_has_begun",
+        "_on_done",
+        "_origin",
+        "_worker",
+        "is_done",
+    )
+
     def __init__(
         self,
         executor: Executor,
@@ -94,8 +106,9 @@ class TaskUnderWay:
         origin: Origin,
         on_done: Callable[[TaskResult], None],
     ) -> None:
-        self._executor, self._origin, self._on_done = executor, origin, on_done
-        self._execution = TaskExecution(task, input)
+        self._executor, self._origin = executor, origin
+        self._on_done: Callable[[TaskResult], None] | None = on_done
+        self._execution: TaskExecution | None = TaskExecution(task, input)
         self._worker: asyncio.Task[None] | None = None
         self._grace: Timer | None = None
         self._has_begun = False
@@ -131,14 +144,16 @@ class TaskUnderWay:
 
     async def _run(self) -> None:
         self._has_begun = True
+        execution = self._execution
+        assert execution
         try:
-            result = await self._execution.run(Assignment(self._executor.services, self._origin, self._abandon))
+            result = await execution.run(Assignment(self._executor.services, self._origin, self._abandon))
         except asyncio.CancelledError:
-            result = self._execution.result(_CANCELLED)
+            result = execution.result(_CANCELLED)
         except Exception as error:
             # A bug of ours, or of a kind that a package added: the task fails, the others go on.
             message = f"the executor failed: {type(error).__name__}: {message_of(error)}"
-            result = self._execution.result(Failure("EXECUTOR_BROKEN", message))
+            result = execution.result(Failure("EXECUTOR_BROKEN", message))
         if self.is_done:
             self._executor.abandoned -= 1
         else:
@@ -146,6 +161,7 @@ class TaskUnderWay:
 
     def _abandon(self, failure: Failure) -> None:
         if not self.is_done:
+            assert self._execution
             self._executor.abandoned += 1
             self._deliver(self._execution.result(failure))
 
@@ -156,7 +172,12 @@ class TaskUnderWay:
         self._executor._ended(self)
         if self._ended and not self._ended.done():
             self._ended.set_result(None)
-        self._on_done(result)
+        on_done = self._on_done
+        # Let go of all that leads back here: of a task that has ended nothing may be left to the garbage collector,
+        # which looks at everything in memory to find it.
+        self._on_done = self._execution = self._worker = None
+        assert on_done
+        on_done(result)
 
 
 _CANCELLED = Failure("TASK_CANCELLED", "the task was cancelled")

@@ -23,6 +23,21 @@ _NOTHING: JsonValue = {}
 class TaskExecution:
     """A task on its way through its steps."""
 
+    __slots__ = (
+        "_assignment",
+        "_attempt",
+        "_context",
+        "_input",
+        "_last_failure",
+        "_metrics",
+        "_started_at_ms",
+        "_started_ms",
+        "_steps",
+        "_taken",
+        "_task",
+        "_usage",
+    )
+
     def __init__(self, task: CompiledTask, input: JsonValue) -> None:
         self._task, self._input = task, input
         self._attempt = 1

@@ -17,6 +17,7 @@ OLDEST_VERSION = 14
 STATEMENTS_KEPT = 1024
 CONNECT_SECONDS = 10.0
 COMMAND_SECONDS = 120.0
+IDLE_SECONDS = 15.0
 
 Connection: TypeAlias = Any
 Pool: TypeAlias = Any
@@ -46,7 +47,11 @@ class PostgresStore:
                 statement_cache_size=STATEMENTS_KEPT,
                 max_cached_statement_lifetime=0,
                 max_cacheable_statement_size=0,
-                server_settings={"application_name": "wonder"},
+                server_settings={
+                    "application_name": "wonder",
+                    # A process that was stopped inside a transaction would hold its locks for ever.
+                    "idle_in_transaction_session_timeout": str(int(IDLE_SECONDS * 1_000)),
+                },
                 init=_set_up,
                 reset=_keep,
             )

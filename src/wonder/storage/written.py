@@ -1,13 +1,16 @@
 """Loads a workflow with all that it is made of, as a person would write it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.tasks import TaskDef
+from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.written import written_workflow
 from wonder.storage.definitions import Owner, load_definition, load_triggers
+from wonder.storage.named_resources import load_resource
 from wonder.storage.names import find_definition
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader
@@ -24,11 +27,12 @@ class Written:
 
 
 async def load_written(reader: Reader, project_id: str, name: str, version: int | None = None) -> Written:
-    """Load a version of a workflow by name, the newest if none is given; raises NotFound."""
+    """Load a version of a workflow by name or id (RES-7), the newest if none is given; raises NotFound."""
     found = await find_definition(reader, WorkflowDef, Owner("project", project_id), name, version)
-    if found is None:
-        raise NotFound("workflow", name if version is None else f"{name}@{version}")
-    definition = await load_definition(reader, WorkflowDef, found.id, found.version)
+    if found:
+        definition = await load_definition(reader, WorkflowDef, found.id, found.version)
+    else:
+        definition = await _load_by_id(reader, project_id, name, version)
     tasks: dict[tuple[str, int], TaskDef] = {}
     actions: dict[tuple[str, int], ActionDef] = {}
     for node in definition.nodes:
@@ -40,5 +44,16 @@ async def load_written(reader: Reader, project_id: str, name: str, version: int 
             of = (step.action_id, step.action_version)
             if of not in actions:
                 actions[of] = await load_definition(reader, ActionDef, *of)
-    triggers = await load_triggers(reader, found.id, found.version)
+    triggers = await load_triggers(reader, definition.id, definition.version)
     return Written(definition, tasks, actions, written_workflow(definition, tasks, actions, triggers))
+
+
+async def _load_by_id(reader: Reader, project_id: str, id: str, version: int | None) -> WorkflowDef:
+    """Load by the id of a definition, or of the Workflow that binds it, if it is the project's own (INV-7)."""
+    with suppress(NotFound):
+        id = (await load_resource(reader, Workflow, id)).workflow_def_id
+    with suppress(NotFound):
+        definition = await load_definition(reader, WorkflowDef, id, version)
+        if definition.project_id == project_id:
+            return definition
+    raise NotFound("workflow", id if version is None else f"{id}@{version}")

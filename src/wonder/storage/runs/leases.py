@@ -68,7 +68,9 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
             return None
     try:
         async with store.transaction() as transaction:
-            rows = await transaction.fetch("claim_lease", name, owner_id, None if lock else lease_ms)
+            rows = await transaction.fetch("lease_is_unlocked", name)
+            if rows:
+                rows = await transaction.fetch("claim_lease", name, owner_id, None if lock else lease_ms)
     except BaseException:
         if lock:
             lock.free()

@@ -43,47 +43,21 @@ from wonder.storage.runs.token_rows import TokenRows
 from wonder.storage.runs.wait_rows import TELLING, WaitRows
 from wonder.storage.store import Entry, Fence, Row, Store
 
-Take = Callable[[Recorded, Any, int], None]
+Take = Callable[[Any, Recorded, Any, int], None]
 
 
 class Batch:
     """What is to be written with the next commit; once `entries` was asked, nothing more can be added."""
 
     def __init__(self) -> None:
-        self._runs = runs = RunRows()
-        self._tokens = tokens = TokenRows()
-        self._scopes = scopes = ScopeRows()
-        self._waits = waits = WaitRows()
+        self._runs = RunRows()
+        self._tokens = TokenRows()
+        self._scopes = ScopeRows()
+        self._waits = WaitRows()
         self._events: list[Row] = []
         self._snapshots: list[Row] = []
         self._answers: list[Row] = []
         self.is_empty = True
-        self._takers: dict[type, Take] = {
-            StartRun: runs.start,
-            AdoptSnapshot: self._adopt,
-            SetRunStatus: runs.set_status,
-            EndRun: self._end_run,
-            WriteContext: runs.write,
-            CreateToken: tokens.create,
-            MoveToken: tokens.move,
-            ReleaseToken: tokens.release,
-            DispatchTask: tokens.dispatch,
-            SuspendToken: tokens.suspend,
-            EnterJoin: self._enter_join,
-            OpenFanOut: scopes.open,
-            FireJoin: scopes.fire,
-            CloseGroup: scopes.close,
-            SetLoop: scopes.set_loop,
-            WriteBranchOutput: self._touch,
-            SettleBranch: self._touch,
-            AbandonBranch: self._touch,
-            SetTimer: waits.set_timer,
-            CancelTimer: waits.cancel_timer,
-            RequestInput: waits.request_input,
-            WithdrawInput: waits.withdraw_input,
-            AwaitEvent: waits.await_event,
-            StopAwaiting: waits.stop_awaiting,
-        }
 
     def start(self, run: NewRun) -> None:
         """Add a run that was accepted; its first decisions may follow in the same batch."""
@@ -96,7 +70,8 @@ class Batch:
         To be called before the run has another turn: rows of branches are read from its state, here and now.
         """
         self.is_empty = False
-        run_id, takers, append = record.id, self._takers, self._events.append
+        run_id, takers, append = record.id, _TAKERS, self._events.append
+        parts = (self, self._runs, self._tokens, self._scopes, self._waits)
         for decision in decisions:
             if type(decision) is RecordEvent:
                 metadata = decision.metadata
@@ -120,7 +95,7 @@ class Batch:
             else:
                 take = takers.get(type(decision))
                 if take is not None:
-                    take(record, decision, now_ms)
+                    take[1](parts[take[0]], record, decision, now_ms)
         if self._scopes.is_touched:
             self._scopes.settle(record)
 
@@ -186,3 +161,33 @@ class Batch:
 
     def _touch(self, record: Recorded, decision: WriteBranchOutput | SettleBranch | AbandonBranch, now_ms: int) -> None:
         self._scopes.touch(decision.group_id, decision.branch_index)
+
+
+# Which part of a batch takes a decision (0 is the batch itself), and how. Functions, and not methods of the batch: one
+# that held those would hold itself, and all its rows would stay in memory until the garbage collector comes.
+_TAKERS: dict[type, tuple[int, Take]] = {
+    StartRun: (1, RunRows.start),
+    AdoptSnapshot: (0, Batch._adopt),
+    SetRunStatus: (1, RunRows.set_status),
+    EndRun: (0, Batch._end_run),
+    WriteContext: (1, RunRows.write),
+    CreateToken: (2, TokenRows.create),
+    MoveToken: (2, TokenRows.move),
+    ReleaseToken: (2, TokenRows.release),
+    DispatchTask: (2, TokenRows.dispatch),
+    SuspendToken: (2, TokenRows.suspend),
+    EnterJoin: (0, Batch._enter_join),
+    OpenFanOut: (3, ScopeRows.open),
+    FireJoin: (3, ScopeRows.fire),
+    CloseGroup: (3, ScopeRows.close),
+    SetLoop: (3, ScopeRows.set_loop),
+    WriteBranchOutput: (0, Batch._touch),
+    SettleBranch: (0, Batch._touch),
+    AbandonBranch: (0, Batch._touch),
+    SetTimer: (4, WaitRows.set_timer),
+    CancelTimer: (4, WaitRows.cancel_timer),
+    RequestInput: (4, WaitRows.request_input),
+    WithdrawInput: (4, WaitRows.withdraw_input),
+    AwaitEvent: (4, WaitRows.await_event),
+    StopAwaiting: (4, WaitRows.stop_awaiting),
+}

@@ -1,6 +1,12 @@
 -- On PostgreSQL the lease runs out by the server's clock, and a row lock keeps a claim from coming between a check and
 -- the commit that relies on it.
 
+-- name: lease_is_unlocked
+-- An owner that is in the middle of a commit holds the row, and one that was stopped there holds it for long: whoever
+-- wants to claim must not wait for that.
+SELECT 1 WHERE (SELECT count(*) FROM leases WHERE name = $1)
+    = (SELECT count(*) FROM (SELECT 1 FROM leases WHERE name = $1 FOR UPDATE SKIP LOCKED) AS unlocked);
+
 -- name: claim_lease
 INSERT INTO leases (name, owner_id, epoch, deadline_ms, claimed_ms)
 VALUES ($1, $2, 1, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + CAST($3 AS BIGINT),

@@ -1,5 +1,9 @@
 -- On SQLite an OS lock says who may claim, so a claim always succeeds; a write transaction keeps others out by itself.
 
+-- name: lease_is_unlocked
+-- Nobody else writes within a write transaction.
+SELECT 1 WHERE $1 IS NOT NULL;
+
 -- name: claim_lease
 INSERT INTO leases (name, owner_id, epoch, deadline_ms, claimed_ms)
 VALUES ($1, $2, 1, CAST($3 AS INTEGER), CAST(unixepoch('subsec') * 1000 AS INTEGER))

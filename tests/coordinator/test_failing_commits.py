@@ -1,0 +1,240 @@
+"""Commits that fail: the runs in them are loaded again from their rows, and nothing that was acknowledged is lost."""
+
+import asyncio
+import logging
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from support.definitions import update
+from support.faulty_stores import FaultyStore, wonder_on
+from support.systems import assert_sound, bundle, calls, line, no_run_in_memory, open_item, status_of, waits
+from wonder.app.api import Run, Wonder
+from wonder.coordinator.errors import EngineStopped
+from wonder.engine.decide import decide
+from wonder.engine.facts import TaskCompleted
+from wonder.errors import WonderError
+from wonder.storage.errors import ConnectionLost, DiskFull, LeaseLost
+from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.looking import inbox_of_run
+from wonder.storage.store import Store
+
+CHILD = bundle("inner", {"work": calls("work", input_mapping={"name": "inner"})})["workflow"]
+del CHILD["name"]
+EVERYTHING = {
+    **bundle(
+        "everything",
+        {
+            "start": update(),
+            "each": calls("work", input_mapping={"name": "$.item"}),
+            "ask": waits("human_input", {"prompt": "?", "schema": {}}),
+            "sleep": waits("sleep", {"ms": 10}),
+            "call": waits("workflow_call", {"workflow_def_id": "inner"}),
+            "listen": waits("wait_for_event", {"event": "go", "key": "{{input.key}}"}, input_mapping="$.input"),
+            "done": update(**{"output.done": "true"}),
+        },
+        [
+            {"from": "start", "to": "each", "foreach": {"collection": "input.items"}},
+            {"from": "each", "to": "ask", "synchronization": {"strategy": "all", "sibling_group": "start"}},
+            *line("ask", "sleep", "call", "listen", "done"),
+        ],
+    ),
+    "workflows": {"inner": CHILD},
+}
+
+
+async def persist(wonder: Wonder, run: Run, key: str) -> str:
+    """Do all that a run waits for, again whenever that fails, until it has ended; gives its status."""
+    ended = asyncio.create_task(run.wait())
+    while not ended.done():
+        items = await inbox_of_run(wonder.app.store, run.id)
+        orders = [wonder.answer(item.id, {}) for item in items if item.status == "open"]
+        await asyncio.gather(*orders, wonder.send_event("go", key, {}, id=key), return_exceptions=True)
+        await asyncio.wait([ended], timeout=0.02)
+    return ended.result().status
+
+
+async def persistent_start(wonder: Wonder, workflow: Any, key: str) -> Run:
+    """Start a run, again whenever that fails."""
+    while True:
+        try:
+            return await wonder.start(workflow, {"items": ["a", "b"], "key": key}, idempotency_key=key)
+        except WonderError:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("error", [DiskFull("commit"), ConnectionLost("commit")], ids=lambda error: error.code)
+async def test_a_run_survives_a_commit_that_fails_at_any_moment(
+    store_url: str, when: str, error: WonderError, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-1, INV-2, INV-4: whether it was stored or not, when the connection breaks in the answer."""
+    caplog.set_level(logging.CRITICAL)
+    worked: Counter[str] = Counter()
+
+    async def work(name: str) -> dict[str, int]:
+        worked[name] += 1
+        return {}
+
+    store: FaultyStore
+
+    def wrap(real: Store) -> FaultyStore:
+        nonlocal store
+        store = FaultyStore(real)
+        return store
+
+    async with wonder_on(store_url, wrap, {"work": work}) as wonder:
+        workflow = await wonder.deploy(EVERYTHING)
+        for ahead in range(1, 13):
+            worked.clear()
+            store.faults.clear()
+            store.fail(ahead, error, when)
+            run = await persistent_start(wonder, workflow, f"{when}-{ahead}")
+            async with asyncio.timeout(30):
+                status = await persist(wonder, run, f"{when}-{ahead}")
+            assert status == "completed", ahead
+            assert set(worked) == {"a", "b", "inner"}
+        assert store.hits >= 7
+        await no_run_in_memory(wonder)
+        runs = (await list_runs(wonder.app.store, wonder.app.home.project_id, limit=200)).items
+        roots = [header for header in runs if header.parent_run_id is None]
+        assert len({header.idempotency_key for header in roots}) == len(roots)
+        assert len(runs) == 2 * len(roots)
+        assert all(header.status == "completed" for header in runs)
+    await assert_sound(store_url)
+
+
+async def test_a_start_that_could_not_be_stored_is_told_so_and_leaves_nothing(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """CTL-17, INV-2."""
+    caplog.set_level(logging.CRITICAL)
+    stores: list[FaultyStore] = []
+
+    def wrap(real: Store) -> FaultyStore:
+        stores.append(FaultyStore(real))
+        return stores[0]
+
+    async with wonder_on(store_url, wrap) as wonder:
+        workflow = await wonder.deploy(bundle("quick", {"only": update()}))
+        stores[0].fail(1, DiskFull("commit"))
+        outcomes = await asyncio.gather(
+            *(wonder.start(workflow, idempotency_key="one") for _ in range(3)),
+            *(wonder.start(workflow) for _ in range(3)),
+            return_exceptions=True,
+        )
+        refused = [outcome for outcome in outcomes if isinstance(outcome, DiskFull)]
+        accepted = {outcome.id for outcome in outcomes if isinstance(outcome, Run)}
+        assert refused
+        assert len(refused) + sum(isinstance(outcome, Run) for outcome in outcomes) == 6
+        stored = (await list_runs(wonder.app.store, wonder.app.home.project_id)).items
+        assert {header.id for header in stored} == accepted
+        run = await wonder.start(workflow, idempotency_key="one")
+        assert (await run.wait()).status == "completed"
+        await no_run_in_memory(wonder)
+
+
+async def test_an_answer_that_could_not_be_stored_can_be_given_again(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """ACT-4, INV-2."""
+    caplog.set_level(logging.CRITICAL)
+    stores: list[FaultyStore] = []
+
+    def wrap(real: Store) -> FaultyStore:
+        stores.append(FaultyStore(real))
+        return stores[0]
+
+    async with wonder_on(store_url, wrap) as wonder:
+        ask = bundle(
+            "asks", {"ask": waits("human_input", {"prompt": "?", "schema": {}}, output_mapping={"output": "$"})}
+        )
+        run = await wonder.start(await wonder.deploy(ask))
+        item = await open_item(wonder, run)
+        await no_run_in_memory(wonder)
+        stores[0].fail(1, DiskFull("commit"))
+        with pytest.raises(DiskFull):
+            await wonder.answer(item.id, {"n": 1})
+        assert (await status_of(wonder, run, "waiting")).status == "waiting"
+        await wonder.answer(item.id, {"n": 2})
+        assert (await run.wait()).output == {"n": 2}
+    await assert_sound(store_url)
+
+
+async def test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-5."""
+    gate, began = asyncio.Event(), asyncio.Event()
+
+    async def work() -> dict[str, int]:
+        began.set()
+        await gate.wait()
+        return {}
+
+    async with wonder_on(store_url, lambda store: store, {"work": work}) as wonder:
+        engine = wonder.engine
+        assert engine
+        run = await wonder.start(await wonder.deploy(bundle("slow", {"only": calls("work")})))
+        await began.wait()
+        ended = engine.coordinator.ends.of(run.id)
+        async with wonder.app.store.transaction() as transaction:
+            await transaction.run("UPDATE leases SET owner_id = 'another', epoch = epoch + 1")
+        before = await wonder.app.store.query("SELECT count(*) FROM events")
+        gate.set()
+        with pytest.raises(EngineStopped):
+            await ended
+        assert engine.stopped.is_set()
+        assert "the engine stops" in caplog.text
+        assert await wonder.app.store.query("SELECT count(*) FROM events") == before
+        with pytest.raises(EngineStopped):
+            await engine.outside.cancel(run.id)
+        with pytest.raises(WonderError):
+            await engine.coordinator.durable()
+
+
+async def test_an_engine_that_lost_its_lease_goes_on_when_it_has_it_again(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-1, INV-5: whoever has the database open takes over."""
+    caplog.set_level(logging.CRITICAL)
+    stores: list[FaultyStore] = []
+
+    def wrap(real: Store) -> FaultyStore:
+        stores.append(FaultyStore(real))
+        return stores[0]
+
+    async with wonder_on(store_url, wrap, {"work": dict}) as wonder:
+        first = wonder.engine
+        workflow = await wonder.deploy(bundle("two", {"a": calls("work"), "b": calls("work")}, line("a", "b")))
+        run = await wonder.start(workflow)
+        stores[0].fail(1, LeaseLost())
+        async with asyncio.timeout(20):
+            assert (await run.wait()).status == "completed"
+        assert wonder.engine is not first
+    await assert_sound(store_url)
+
+
+async def test_a_run_on_which_the_engine_itself_fails_is_failed_and_others_go_on(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-1: a bug of ours ends one run, visibly, and not the process."""
+    caplog.set_level(logging.CRITICAL)
+
+    def broken(run: Any, fact: Any, **given: Any) -> Any:
+        if isinstance(fact, TaskCompleted) and fact.output == {"bad": True}:
+            raise RecursionError("a bug")
+        return decide(run, fact, **given)
+
+    monkeypatch.setattr("wonder.coordinator.coordinator.decide", broken)
+    async with wonder_on(store_url, lambda store: store, {"bad": lambda: {"bad": True}, "good": dict}) as wonder:
+        bad = await wonder.start(await wonder.deploy(bundle("bad", {"only": calls("bad")})))
+        good = await wonder.start(await wonder.deploy(bundle("good", {"only": calls("good")})))
+        assert (await good.wait()).status == "completed"
+        async with asyncio.timeout(20):
+            result = await bad.wait()
+        assert result.error
+        assert (result.status, result.error["code"]) == ("failed", "ENGINE_ERROR")
+        await no_run_in_memory(wonder)
+    await assert_sound(store_url)

@@ -1,0 +1,111 @@
+"""Stores that fail, or end their process, at a chosen moment; everything else goes to a real store."""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from wonder.actions.functions import FunctionRegistry
+from wonder.app import App
+from wonder.app.api import Wonder
+from wonder.app.ids import new_ulid
+from wonder.app.seat import take_seat
+from wonder.errors import WonderError
+from wonder.storage.clock import utc_now
+from wonder.storage.opening import open_store
+from wonder.storage.runs.leases import LEASE_MS, check_lease
+from wonder.storage.store import Entry, Fence, Row, Store, Value
+from wonder.storage.tenancy import ensure_default
+
+
+class FaultyStore:
+    """Raises an error instead of a commit, or after it, as a connection does that breaks while the server answers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.commits = self.hits = 0
+        self.faults: dict[int, tuple[str, WonderError]] = {}
+        """By the number of the commit: `before` or `after`, and the error."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def fail(self, ahead: int, error: WonderError, when: str = "before") -> None:
+        """Let the commit fail that is so many ahead."""
+        self.faults[self.commits + ahead] = (when, error)
+
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
+        """Commit, or fail."""
+        self.commits += 1
+        when, error = self.faults.pop(self.commits, ("", None))
+        self.hits += error is not None
+        if error and when == "before":
+            raise error
+        await self._store.commit(batch, fence=fence, **options)
+        if error:
+            raise error
+
+
+class KillingStore:
+    """Ends its process with SIGKILL at the n-th commit (`before`, `during`, `after`) or reading (`read`)."""
+
+    def __init__(self, store: Store, moment: str, number: int) -> None:
+        self._store, self._moment, self._number = store, moment, number
+        self.commits = self.reads = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
+        """Commit, or end."""
+        self.commits += 1
+        if self.commits != self._number or self._moment == "read":
+            await self._store.commit(batch, fence=fence, **options)
+            return
+        if self._moment == "during":
+            entries = list(batch)
+            async with self._store.transaction() as transaction:
+                await check_lease(transaction, fence)
+                for query, rows in entries[: max(1, len(entries) // 2)]:
+                    if " " in query:
+                        await transaction.run(query, rows)
+                    else:
+                        await transaction.execute_many(query, rows)
+                _end()
+        elif self._moment == "after":
+            await self._store.commit(batch, fence=fence, **options)
+        _end()
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Read, or end."""
+        self.reads += 1
+        if self._moment == "read" and self.reads == self._number:
+            _end()
+        return await self._store.fetch(name, *parameters)
+
+
+def _end() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@asynccontextmanager
+async def wonder_on(
+    url: str,
+    wrap: Callable[[Store], Any],
+    functions: dict[str, Callable[..., Any]] | None = None,
+    lease_ms: int = LEASE_MS,
+    import_roots: Iterable[Path] = (),
+) -> AsyncIterator[Wonder]:
+    """Open a database with its engine through a store of the tests."""
+    registry = FunctionRegistry(import_roots=import_roots)
+    for name, function in (functions or {}).items():
+        registry.register(f"tests:{name}", function)
+    store = await open_store(url)
+    try:
+        app = App(wrap(store), await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+        async with take_seat(app.store, registry, new_ulid, lease_ms=lease_ms) as seat:
+            yield Wonder(app, seat)
+    finally:
+        await store.close()
