@@ -1,4 +1,7 @@
-"""Measures everything in this folder, prints it as a table and writes it to benchmarks/results/."""
+"""Measures everything in this folder, prints it as a table and writes it to benchmarks/results/.
+
+The small parts come first, in microseconds; then whole runs, on both databases. Names of benchmarks choose among them.
+"""
 
 import json
 import platform
@@ -8,7 +11,11 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.runs import table
+
 FOLDER = Path(__file__).parent
+PACKAGE = "wonder-workflows"
+RUNS = "runs"
 # Microseconds that the project set itself as targets; measured on an idle machine, never a test that can fail.
 TARGETS = {
     "evaluating a condition": 3,
@@ -21,15 +28,19 @@ TARGETS = {
 
 def main() -> None:
     """Run every benchmark of this folder, or those whose names are given."""
-    wanted = sys.argv[1:] or sorted(path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py"))
-    rows = [(name, label, value) for name in wanted for label, value in _measure(name)]
-    width = max(len(label) for _, label, _ in rows)
-    for name in wanted:
+    parts = sorted(path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py"))
+    wanted = sys.argv[1:] or [*parts, RUNS]
+    rows = [(name, label, value) for name in wanted if name != RUNS for label, value in _measure(name)]
+    runs = table.measure() if RUNS in wanted else None
+    width = max((len(label) for _, label, _ in rows), default=0)
+    for name in dict.fromkeys(name for name, _, _ in rows):
         print(f"\n{name}")
         for _, label, value in (row for row in rows if row[0] == name):
             target = TARGETS.get(label)
             print(f"  {label.ljust(width)} {value:12,.2f} µs" + (f"   target {target:,}" if target else ""))
-    print(f"\nwritten to {_write(rows)}")
+    if runs:
+        table.show(runs)
+    print(f"\nWonder {version(PACKAGE)}, Python {platform.python_version()}; written to {_write(rows, runs)}")
 
 
 def _measure(name: str) -> list[tuple[str, float]]:
@@ -38,16 +49,17 @@ def _measure(name: str) -> list[tuple[str, float]]:
     return found
 
 
-def _write(rows: list[tuple[str, str, float]]) -> Path:
+def _write(rows: list[tuple[str, str, float]], runs: table.Found | None) -> Path:
     now = datetime.now(UTC)
     folder = FOLDER / "results"
     folder.mkdir(exist_ok=True)
     path = folder / f"{now:%Y%m%dT%H%M%SZ}.json"
     found = {
-        "wonder": version("wonder-workflows"),
+        "wonder": version(PACKAGE),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "measured_at": now.isoformat(),
+        "runs": runs,
         "microseconds": [{"benchmark": name, "what": label, "value": value} for name, label, value in rows],
     }
     path.write_text(json.dumps(found, indent=2) + "\n")

@@ -105,6 +105,39 @@ async def test_a_run_survives_a_commit_that_fails_at_any_moment(
     await assert_sound(store_url)
 
 
+async def test_what_is_decided_later_is_never_stored_before_what_it_stands_on(store_url: str) -> None:
+    """INV-2: one commit at a time."""
+    stores: list[FaultyStore] = []
+
+    def wrap(real: Store) -> FaultyStore:
+        stores.append(FaultyStore(real))
+        return stores[0]
+
+    async def work() -> dict[str, int]:
+        await asyncio.sleep(0)
+        return {}
+
+    names = [f"n{number}" for number in range(5)]
+    async with wonder_on(store_url, wrap, {"work": work}) as wonder:
+        chain = await wonder.deploy(bundle("chain", dict.fromkeys(names, calls("work")), line(*names)))
+        # Many turns, each of which begins in the moment when the commit of the one before has ended.
+        loop = await wonder.deploy(
+            bundle(
+                "loop",
+                {"count": update(**{"state.n": "coalesce(state.n, 0) + 1"}), "done": update()},
+                [
+                    {"from": "count", "to": "count", "condition": "state.n < 4000"},
+                    {"from": "count", "to": "done", "priority": 1},
+                ],
+                context_schema={"type": "object", "properties": {"n": {"type": "integer"}}},
+            )
+        )
+        runs = await asyncio.gather(*(wonder.start(loop if n % 10 == 0 else chain) for n in range(50)))
+        await asyncio.gather(*(run.wait() for run in runs))
+        assert stores[0].commits > 5
+        assert stores[0].most_inside == 1
+
+
 async def test_a_start_that_could_not_be_stored_is_told_so_and_leaves_nothing(
     store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

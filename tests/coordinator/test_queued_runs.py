@@ -58,7 +58,8 @@ async def test_further_runs_queue_in_order(store_url: str) -> None:
             gate.open.release()
         for run in runs:
             assert (await run.wait()).status == "completed"
-        assert gate.order == list(range(7))
+        # Two go at a time, and which of them comes first to its action is not promised.
+        assert all(abs(place - n) <= 1 for place, n in enumerate(gate.order))
         assert gate.most == 2
         await no_run_in_memory(wonder)
 

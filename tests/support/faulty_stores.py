@@ -26,6 +26,7 @@ class FaultyStore:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.commits = self.hits = 0
+        self.inside = self.most_inside = 0
         self.faults: dict[int, tuple[str, WonderError]] = {}
         """By the number of the commit: `before` or `after`, and the error."""
 
@@ -43,16 +44,25 @@ class FaultyStore:
         self.hits += error is not None
         if error and when == "before":
             raise error
-        await self._store.commit(batch, fence=fence, **options)
+        self.inside += 1
+        self.most_inside = max(self.most_inside, self.inside)
+        try:
+            await self._store.commit(batch, fence=fence, **options)
+        finally:
+            self.inside -= 1
         if error:
             raise error
 
 
 class KillingStore:
-    """Ends its process with SIGKILL at the n-th commit (`before`, `during`, `after`) or reading (`read`)."""
+    """Ends its process with SIGKILL at the n-th commit (`before`, `during`, `after`) or reading (`read`).
+
+    `before:STATEMENT` counts only commits with that statement in them.
+    """
 
     def __init__(self, store: Store, moment: str, number: int) -> None:
-        self._store, self._moment, self._number = store, moment, number
+        self._store, self._number = store, number
+        self._moment, _, self._statement = moment.partition(":")
         self.commits = self.reads = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -60,12 +70,12 @@ class KillingStore:
 
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         """Commit, or end."""
-        self.commits += 1
-        if self.commits != self._number or self._moment == "read":
-            await self._store.commit(batch, fence=fence, **options)
+        entries = list(batch)
+        self.commits += not self._statement or any(query == self._statement for query, _ in entries)
+        if self.commits != self._number or self._moment in ("read", "never"):
+            await self._store.commit(entries, fence=fence, **options)
             return
         if self._moment == "during":
-            entries = list(batch)
             async with self._store.transaction() as transaction:
                 await check_lease(transaction, fence)
                 for query, rows in entries[: max(1, len(entries) // 2)]:
@@ -75,7 +85,7 @@ class KillingStore:
                         await transaction.execute_many(query, rows)
                 _end()
         elif self._moment == "after":
-            await self._store.commit(batch, fence=fence, **options)
+            await self._store.commit(entries, fence=fence, **options)
         _end()
 
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:

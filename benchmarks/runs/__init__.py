@@ -1,0 +1,1 @@
+"""Measures whole runs: from the start to the end of real workflows, on SQLite and PostgreSQL."""

@@ -1,0 +1,214 @@
+"""What is measured inside this process: chains, many runs at once, fan-outs, parked runs, and how cost grows."""
+
+import asyncio
+import gc
+import statistics
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+from benchmarks.runs.databases import CommitCost, Database
+from benchmarks.runs.definitions import chain, fan_out, waiting
+from wonder.app.api import Wonder, open_wonder
+
+FUNCTIONS = Path(__file__).parent
+_AT_ONCE = 1_000
+
+
+class Spent(NamedTuple):
+    """What some work took, in seconds."""
+
+    wall: float
+    cpu: float
+
+
+async def measure_chain(database: Database, nodes: int = 50, rounds: int = 15) -> dict[str, float]:
+    """One run alone: microseconds per node, and in multiples of c."""
+    async with _opened(database) as wonder, _commits(database) as commits:
+        workflow = await wonder.deploy(chain(nodes))
+        work = _run(wonder, workflow, {"n": 1})
+        await _again(work, 4)
+        spent, costs = await _beside(commits, work, rounds)
+        rows, count = await _rows_written(wonder, work)
+        return {
+            "microseconds": statistics.median(one.wall for one in spent) / nodes * 1e6,
+            "cpu_microseconds": statistics.median(one.cpu for one in spent) / nodes * 1e6,
+            "c_microseconds": statistics.median(costs) * 1e6,
+            "multiples_of_c": statistics.median(one.wall / nodes / c for one, c in zip(spent, costs, strict=True)),
+            "rows_per_node": rows / nodes,
+            "commits_per_node": count / nodes,
+        }
+
+
+async def measure_throughput(
+    database: Database, rounds: int = 5, runs: int = _AT_ONCE, nodes: int = 5
+) -> dict[str, float]:
+    """Many runs at once: nodes per second and per c, and CPU per node."""
+    async with _opened(database) as wonder, _commits(database) as commits:
+        workflow = await wonder.deploy(chain(nodes))
+        work = _runs(wonder, workflow, runs)
+        await work()
+        spent, costs = await _beside(commits, work, rounds)
+        total = runs * nodes
+        rows, count = await _rows_written(wonder, work)
+        return {
+            "nodes_per_second": total / statistics.median(one.wall for one in spent),
+            "best_nodes_per_second": total / min(one.wall for one in spent),
+            "nodes_per_c": statistics.median(total / one.wall * c for one, c in zip(spent, costs, strict=True)),
+            "cpu_microseconds": statistics.median(one.cpu for one in spent) / total * 1e6,
+            "best_cpu_microseconds": min(one.cpu for one in spent) / total * 1e6,
+            "c_microseconds": statistics.median(costs) * 1e6,
+            "rows_per_node": rows / total,
+            "nodes_per_commit": total / count,
+        }
+
+
+async def measure_fan_out(database: Database, branches: int, rounds: int) -> dict[str, float]:
+    """One run with many branches and a join: seconds, CPU per branch, and memory per branch at its peak."""
+    async with _opened(database) as wonder:
+        workflow = await wonder.deploy(fan_out())
+        await _run(wonder, workflow, {"items": list(range(100))})()
+        work = _run(wonder, workflow, {"items": list(range(branches))})
+        gc.collect()
+        before = memory("VmRSS", reset=True)
+        spent = [await _spent(work) for _ in range(rounds)]
+        return {
+            "branches": branches,
+            "seconds": statistics.median(one.wall for one in spent),
+            "cpu_microseconds_per_branch": statistics.median(one.cpu for one in spent) / branches * 1e6,
+            "peak_bytes_per_branch": (memory("VmHWM") - before) / branches,
+        }
+
+
+async def measure_parked(url: str, runs: int) -> dict[str, float]:
+    """Runs that wait for an event: seconds to make them, and memory that each takes; to be called in a new process."""
+    async with open_wonder(url, import_roots=[FUNCTIONS]) as wonder:
+        workflow = await wonder.deploy(waiting())
+        await asyncio.gather(*[wonder.start(workflow, {"n": 1}) for _ in range(_AT_ONCE)])
+        gc.collect()
+        before, began = memory("VmRSS"), perf_counter()
+        for first in range(0, runs, _AT_ONCE):
+            await asyncio.gather(*[wonder.start(workflow, {"n": 1}) for _ in range(first, min(first + _AT_ONCE, runs))])
+        seconds = perf_counter() - began
+        # Each looks whether its event has come already; only then it is at rest.
+        while wonder.engine and not wonder.engine.coordinator.is_idle:  # noqa: ASYNC110  # it tells nobody when it is
+            await asyncio.sleep(0.01)
+        gc.collect()
+        return {"runs": runs, "seconds": seconds, "bytes_per_run": (memory("VmRSS") - before) / runs}
+
+
+async def measure_growth(database: Database) -> dict[str, list[dict[str, float]]]:
+    """CPU per unit with 1, 10 and 100 times as many nodes in a run, events to read back, and runs in one database."""
+    nodes, events, runs = [], [], []
+    async with _opened(database) as wonder:
+        for count in (10, 100, 1_000):
+            workflow = await wonder.deploy(chain(count))
+            run_ids: list[str] = []
+            await _again(_run(wonder, workflow, {"n": 1}, run_ids), 2)
+            spent = await _spent(_run(wonder, workflow, {"n": 1}, run_ids))
+            nodes.append({"count": count, "microseconds": spent.cpu / count * 1e6})
+            began = process_time()
+            found = await wonder.app.store.fetch("events_of_run", run_ids[-1], 0, 1_000_000)
+            events.append({"count": len(found), "microseconds": (process_time() - began) / len(found) * 1e6})
+    async with _opened(database) as wonder:
+        workflow = await wonder.deploy(chain(5))
+        await _runs(wonder, workflow, 100)()
+        for count in (100, 1_000, 10_000):
+            waves = range(0, count, _AT_ONCE)
+            began = process_time()
+            for first in waves:
+                await _runs(wonder, workflow, min(_AT_ONCE, count - first))()
+            runs.append({"count": count, "microseconds": (process_time() - began) / count * 1e6})
+    return {"nodes of a run": nodes, "events of a run, read": events, "runs in a database": runs}
+
+
+def memory(field: str, *, reset: bool = False) -> int:
+    """Give a field of this process's memory in bytes: VmRSS, or VmHWM, the highest since the last reset."""
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field + ":")) * 1024
+
+
+Work = Callable[[], Awaitable[None]]
+
+
+def _run(wonder: Wonder, workflow: Any, run_input: Any, run_ids: list[str] | None = None) -> Work:
+    async def work() -> None:
+        run = await wonder.start(workflow, run_input)
+        if run_ids is not None:
+            run_ids.append(run.id)
+        result = await run.wait()
+        assert result.status == "completed", result
+
+    return work
+
+
+def _runs(wonder: Wonder, workflow: Any, count: int) -> Work:
+    one = _run(wonder, workflow, {"n": 1})
+
+    async def work() -> None:
+        await asyncio.gather(*[one() for _ in range(count)])
+
+    return work
+
+
+async def _again(work: Work, times: int) -> None:
+    for _ in range(times):
+        await work()
+
+
+async def _beside(commits: CommitCost, work: Work, rounds: int) -> tuple[list[Spent], list[float]]:
+    """Do some work in rounds, and measure c before and after each: disks change their mind from second to second."""
+    spent, costs = [], []
+    await commits.sample()
+    for _ in range(rounds):
+        spent.append(await _spent(work))
+        await commits.sample()
+        costs.append(commits.take())
+        await commits.sample()
+    return spent, costs
+
+
+async def _spent(work: Work) -> Spent:
+    began, began_cpu = perf_counter(), process_time()
+    await work()
+    return Spent(perf_counter() - began, process_time() - began_cpu)
+
+
+async def _rows_written(wonder: Wonder, work: Work) -> tuple[int, int]:
+    """Do some work once more, and count its rows and its commits."""
+    store: Any = wonder.app.store
+    commit, rows, commits = store.commit, 0, 0
+
+    async def counting(batch: Iterable[tuple[str, Any]], **options: Any) -> None:
+        nonlocal rows, commits
+        entries = list(batch)
+        rows += sum(len(of_statement) for _, of_statement in entries)
+        commits += 1
+        await commit(entries, **options)
+
+    store.commit = counting
+    try:
+        await work()
+    finally:
+        del store.commit
+    return rows, commits
+
+
+@asynccontextmanager
+async def _opened(database: Database) -> AsyncIterator[Wonder]:
+    async with open_wonder(database.new_url(), import_roots=[FUNCTIONS]) as wonder:
+        yield wonder
+
+
+@asynccontextmanager
+async def _commits(database: Database) -> AsyncIterator[CommitCost]:
+    commits = await database.commit_cost()
+    try:
+        await commits.sample(200)
+        yield commits
+    finally:
+        await commits.close()
