@@ -1,6 +1,7 @@
 """Cancelling, pausing and resuming runs, down to their sub-workflows and the actions under way (CTL-16)."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -186,6 +187,21 @@ async def test_a_caller_that_is_paused_before_its_call_starts_it_when_it_is_resu
         await wonder.resume(run.id)
         async with asyncio.timeout(20):
             assert (await run.wait()).status == "completed"
+
+
+async def test_pausing_and_resuming_a_caller_at_any_moment_of_its_start_loses_no_sub_workflow(store_url: str) -> None:
+    """CTL-16. An order that looked for a child before it was stored once made its start, or its end, get lost."""
+    async with running(store_url) as wonder:
+        workflow = await wonder.deploy(family({"only": update()}))
+        for number in range(40):
+            run = await wonder.start(workflow)
+            if number % 3:
+                await asyncio.sleep(0.0002 * (number % 7))
+            with suppress(RunNotLive):  # it may have ended already
+                await wonder.pause(run.id)
+                await wonder.resume(run.id)
+            async with asyncio.timeout(20):
+                assert (await run.wait()).status == "completed"
 
 
 async def test_a_caller_that_is_cancelled_before_its_call_leaves_no_orphan(store_url: str) -> None:

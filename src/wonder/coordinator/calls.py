@@ -64,7 +64,7 @@ class Calls:
             return
         parent.pins += 1
         try:
-            if coordinator.is_live(child_id) or await load_headers(coordinator.store, [child_id]):
+            if coordinator.is_in_memory(child_id) or await load_headers(coordinator.store, [child_id]):
                 return
             order = _order_again(parent, token, child_id)
             if isinstance(order, Failure):
@@ -88,7 +88,8 @@ class Calls:
     async def _start(self, parent: LiveRun, order: StartChild) -> None:
         """Start a sub-workflow, or tell its caller why it can't be started."""
         coordinator, child_id = self._coordinator, order.child_run_id
-        if child_id in self._under_way or coordinator.is_live(child_id):
+        # Not `is_live`: an order to pause may be looking for a child that is not stored yet.
+        if child_id in self._under_way or coordinator.is_in_memory(child_id):
             return
         self._under_way.add(child_id)
         caller: LiveRun | None = None
@@ -141,7 +142,7 @@ class Calls:
 
     def _control(self, parent: LiveRun, order: ControlChild) -> None:
         coordinator, child_id = self._coordinator, order.child_run_id
-        if order.order == "resume" and not coordinator.is_live(child_id):
+        if order.order == "resume" and not coordinator.is_in_memory(child_id):
             coordinator.spawn(self._resume(parent.id, child_id))
         else:
             coordinator.bring(child_id, _CONTROL[order.order]())

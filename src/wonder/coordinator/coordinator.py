@@ -98,6 +98,10 @@ class Coordinator:
         """Say whether a run is in memory, or about to be."""
         return run_id in self._live or run_id in self._loading
 
+    def is_in_memory(self, run_id: str) -> bool:
+        """Say whether a run is in memory now."""
+        return run_id in self._live
+
     def will_tell_end(self, run_id: str) -> bool:
         """Say whether `ends` will be told how a run ends: it is in memory, and its end is not decided."""
         run = self._live.get(run_id)
@@ -147,9 +151,10 @@ class Coordinator:
             self.check_running()
             if run := self._live.get(run_id):
                 return run
-            loading = self._loading.get(run_id) or self._begin_loading([run_id])
-            run = (await self._loaded(loading)).get(run_id)
-            if run is None:
+            under_way = self._loading.get(run_id)
+            run = (await self._loaded(under_way or self._begin_loading([run_id]))).get(run_id)
+            # A load that began before we asked may not have seen a run that was stored since: then we look ourselves.
+            if run is None and under_way is None:
                 return None
 
     async def hold(self, run_ids: Iterable[str]) -> list[LiveRun]:
@@ -266,6 +271,8 @@ class Coordinator:
                 if self._loading.get(run_id) is task:
                     del self._loading[run_id]
         self.check_running()
+        # One that was started while we looked for it is ahead of its rows.
+        runs = [run for run in runs if run.id not in self._live]
         for run in runs:
             self.adopt(run)
             self.on_status(run, run.state.status)
