@@ -19,7 +19,7 @@ class Nursery:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"PYTHONPATH": str(PROGRAM.parent.parent)},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PROGRAM.parents[1]), *sys.path])},
         )
 
     def start(self, output: Path, what: str, *arguments: str) -> int:

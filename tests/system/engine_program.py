@@ -1,0 +1,193 @@
+"""A program that runs workflows until it is killed, or has brought all of them to their end.
+
+It imports everything once, and then makes a real process, by fork, for each line that it reads, as JSON: `["start",
+OUTPUT, WHAT, ARGUMENT…]` gives the process's id, `["wait", ID]` how it ended (negative: by which signal).
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from support.definitions import update
+from support.faulty_stores import KillingStore, wonder_on
+from support.systems import bundle, calls, line, waits
+from wonder.app.api import Run, RunResult, Wonder, open_wonder
+from wonder.errors import WonderError
+from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.looking import inbox_of_run
+
+KEYS = ["one", "two", "three"]
+ITEMS = [0, 1, 2]
+LEASE_MS = 400
+
+_INNER = bundle(
+    "inner",
+    {"work": calls("effect", input_mapping={"name": "inner", "key": "$.input.key"}, output_mapping={"output": "$"})},
+)["workflow"]
+del _INNER["name"]
+DEFINITION: dict[str, Any] = {
+    **bundle(
+        "everything",
+        {
+            "start": update(),
+            "each": calls(
+                "effect", input_mapping={"name": "$.item", "key": "$.input.key"}, output_mapping={"state.n": "$.name"}
+            ),
+            "ask": waits("human_input", {"prompt": "go on?", "schema": {}}, output_mapping={"output.answer": "$"}),
+            "sleep": waits("sleep", {"ms": 30}),
+            "call": waits(
+                "workflow_call",
+                {"workflow_def_id": "inner"},
+                input_mapping={"key": "$.input.key"},
+                output_mapping={"output.inner": "$.name"},
+            ),
+            "listen": waits(
+                "wait_for_event",
+                {"event": "go", "key": "{{input.key}}"},
+                input_mapping={"key": "$.input.key"},
+                output_mapping={"output.event": "$"},
+            ),
+            "last": calls("effect", input_mapping={"name": "last", "key": "$.input.key"}),
+            "done": update(**{"output.all": "state.all"}),
+        },
+        [
+            {"from": "start", "to": "each", "foreach": {"collection": "input.items"}},
+            {
+                "from": "each",
+                "to": "ask",
+                "synchronization": {
+                    "strategy": "all",
+                    "sibling_group": "start",
+                    "merge": {"source": "_branch.output.n", "target": "state.all", "strategy": "append"},
+                },
+            },
+            *line("ask", "sleep", "call", "listen", "last", "done"),
+        ],
+        context_schema={"type": "object", "properties": {"n": {}, "all": {"type": "array"}}},
+    ),
+    "workflows": {"inner": _INNER},
+}
+
+
+class Effects:
+    """A side effect that can be counted from outside: a line in a file."""
+
+    def __init__(self, folder: Path, kill_at: int | None) -> None:
+        self._file = folder / "effects"
+        self._kill_at = kill_at
+        self._count = 0
+
+    async def __call__(self, name: Any, key: str) -> dict[str, Any]:
+        """Act, and perhaps end with the result not yet handed over."""
+        with self._file.open("a") as file:  # a line only
+            file.write(f"{key} {name}\n")
+        self._count += 1
+        if self._count == self._kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"name": name}
+
+
+async def work(url: str, folder: str, moment: str, number: str) -> None:
+    """Start all runs, do what they wait for, and tell how they ended.
+
+    MOMENT is `before`, `during` or `after` the n-th commit (`before:STATEMENT` counts those with that statement), or at
+    the n-th `result` of a task or `read`ing, or `never`.
+    A line is printed per run that was accepted, and at the end all results as JSON.
+    """
+    effects = Effects(Path(folder), int(number) if moment == "result" else None)
+    stores: list[KillingStore] = []
+
+    def wrap(store: Any) -> KillingStore:
+        stores.append(KillingStore(store, "never" if moment == "result" else moment, int(number)))
+        return stores[0]
+
+    async with wonder_on(url, wrap, {"effect": effects}, LEASE_MS) as wonder:
+        workflow = await wonder.deploy(DEFINITION)
+        runs = {}
+        for key in KEYS:
+            runs[key] = await wonder.start(workflow, {"key": key, "items": ITEMS}, idempotency_key=key)
+            print(f"accepted {key} {runs[key].id}", flush=True)
+        results = await asyncio.gather(*(_bring_to_end(wonder, run, key) for key, run in runs.items()))
+        counts = {"commits": stores[0].commits, "reads": stores[0].reads}
+        print(json.dumps({"results": {result.run_id: result.output for result in results}, **counts}), flush=True)
+
+
+async def _bring_to_end(wonder: Wonder, run: Run, key: str) -> RunResult:
+    ended = asyncio.create_task(run.wait())
+    sent = False
+    while not ended.done():
+        try:
+            for item in await inbox_of_run(wonder.app.store, run.id):
+                if item.status == "open":
+                    await wonder.answer(item.id, {"yes": key})
+                    print(f"answered {key} {item.id}", flush=True)
+            if not sent:
+                await wonder.send_event("go", key, {"key": key}, id=key)
+                sent = True
+        except WonderError as error:
+            print(f"refused {error.code}", flush=True)
+        await asyncio.wait([ended], timeout=0.01)
+    return ended.result()
+
+
+async def use(url: str, key: str) -> None:
+    """Do what a process does while another one runs the engine: start, look, answer, tell, wait, cancel."""
+    async with open_wonder(url) as wonder:
+        print(f"engine {wonder.engine is not None}", flush=True)
+        run = await wonder.start("everything", {"key": key, "items": ITEMS}, idempotency_key=key)
+        other = await wonder.start("everything", {"key": "other", "items": []})
+        result = await _bring_to_end(wonder, run, key)
+        await wonder.pause(other.id)
+        await wonder.resume(other.id)
+        await wonder.cancel(other.id, "enough")
+        ended = [(await wonder.wait(one.id)).status for one in (run, other)]
+        try:
+            await wonder.start("everything", {"key": key, "items": [7]}, idempotency_key=key)
+        except WonderError as error:
+            refused = getattr(error, "reason_code", None)
+        listed = await list_runs(wonder.app.store, wonder.app.home.project_id)
+        statuses = sorted(header.status for header in listed.items)
+        told = {"output": result.output, "ended": ended, "refused": refused, "statuses": statuses}
+        print(json.dumps(told), flush=True)
+
+
+_DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"work": work, "use": use}
+
+
+def main() -> None:
+    """Make a process for each line."""
+    for text in sys.stdin:
+        order, *rest = json.loads(text)
+        if order == "wait":
+            _, status = os.waitpid(rest[0], 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+            continue
+        process_id = os.fork()
+        if process_id == 0:
+            _be(*rest)
+        print(process_id, flush=True)
+
+
+def _be(output: str, what: str, *arguments: str) -> None:
+    code = 1
+    try:
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        asyncio.run(_DOES[what](*arguments))
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
