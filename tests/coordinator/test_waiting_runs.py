@@ -282,7 +282,7 @@ async def test_a_run_that_takes_too_long_fails_if_its_workflow_says_so(store_url
             await aborted.wait()
 
 
-async def test_thousands_of_parked_runs_are_not_in_memory(store_url: str) -> None:
+async def test_parked_runs_are_not_in_memory(store_url: str) -> None:
     """DESIGN 2: a parked run is rows only."""
     async with running(store_url) as wonder:
         workflow = await wonder.deploy(asks())
