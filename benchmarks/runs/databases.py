@@ -5,6 +5,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,23 +37,23 @@ class CommitCost(Protocol):
         """Let go of the database."""
 
 
-class Database:
+class Database(ABC):
     """A database server, or a folder for files: gives new empty databases."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @abstractmethod
     def new_url(self) -> str:
         """Make a place for a database of its own."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def commit_cost(self) -> CommitCost:
         """Begin to measure c, on the same disk and with the same settings."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def durability(self) -> str:
         """Read back what makes commits durable."""
-        raise NotImplementedError
 
 
 class SqliteFolder(Database):

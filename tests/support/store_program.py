@@ -7,9 +7,8 @@ import asyncio
 import json
 import sys
 
-from ulid import ULID
-
 from support.stored_records import action
+from wonder.app.ids import new_ulid
 from wonder.storage.clock import utc_now
 from wonder.storage.definitions import create_version
 from wonder.storage.migrate import applied_migrations, migrate
@@ -19,7 +18,7 @@ from wonder.storage.tenancy import ensure_default
 
 def new_id() -> str:
     """Give a real ULID: these processes don't share a counter."""
-    return str(ULID())
+    return new_ulid()
 
 
 async def do_migrate(url: str) -> object:
