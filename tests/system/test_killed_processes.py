@@ -1,6 +1,5 @@
 """Real processes, killed with SIGKILL at chosen moments: every accepted run ends once, and nothing counts twice."""
 
-import json
 import signal
 from collections import Counter
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from engine_program import ITEMS, KEYS
 
-from support.nursery import Nursery
+from support.nursery import Nursery, last_told
 from support.systems import assert_sound
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store
@@ -45,7 +44,7 @@ async def test_every_accepted_run_ends_once_whenever_its_process_is_killed(
         assert status == -signal.SIGKILL, printed.read_text()
     assert nursery.run(printed, "work", store_url, str(tmp_path), "never", "0") == 0, printed.read_text()
     lines = printed.read_text().splitlines()
-    results = json.loads(lines[-1])["results"]
+    results = last_told(lines)["results"]
     _assert_that_no_answer_changed(lines)
     assert sorted(result["event"]["key"] for result in results.values()) == sorted(KEYS)
     assert all(result["all"] == ITEMS and result["inner"] == "inner" for result in results.values())

@@ -1,7 +1,6 @@
 """Several processes on one database: one runs the engine, the others ask it, and take over when it is gone."""
 
 import asyncio
-import json
 import os
 import signal
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from engine_program import DEFINITION, ITEMS, LEASE_MS
 
-from support.nursery import Nursery
+from support.nursery import Nursery, last_told
 from support.systems import assert_sound, bundle, open_item, running, until, waits
 from wonder.app.api import RequestRefused, open_wonder
 from wonder.storage.opening import open_store
@@ -34,7 +33,7 @@ async def test_another_process_starts_answers_cancels_and_lists(
         assert await asyncio.to_thread(nursery.wait, process_id) == 0, printed.read_text()
         lines = printed.read_text().splitlines()
         assert lines[0] == "engine False"
-        told = json.loads(lines[-1])
+        told = last_told(lines)
         assert told["output"]["all"] == ITEMS
         assert told["ended"] == ["completed", "cancelled"]
         assert told["refused"] == "IDEMPOTENCY_KEY_REUSED"
@@ -147,7 +146,7 @@ async def test_an_owner_that_was_stopped_beyond_its_lease_writes_nothing_when_it
             assert kept.owner_id == taken.owner_id
     finally:
         await store.close()
-    results = json.loads(printed.read_text().splitlines()[-1])["results"]
+    results = last_told(printed.read_text().splitlines())["results"]
     assert len(results) == 3
     await assert_sound(fresh_postgres_url)
 
