@@ -108,11 +108,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     try:
         return int(command.run(given))
     except WonderError as error:
-        return (
-            command.refuse(given, error)
-            if hasattr(command, "refuse")
-            else _refuse(error, getattr(given, "json", False))
-        )
+        return _refuse(error, getattr(given, "json", False))
     except BrokenPipeError:
         # Who reads us has stopped reading (`wonder … | head`): that is no fault of the command.
         sys.stderr.close()
