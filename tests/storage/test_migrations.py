@@ -162,3 +162,25 @@ async def test_a_migration_that_fails_leaves_nothing_behind(
         await open_store(store_url)
     assert (failed.value.number, failed.value.name) == (number, "broken")
     assert not await store.fetch("table_exists", "half")
+
+
+async def test_events_of_an_older_wonder_are_all_there_after_they_were_packed(
+    scratch: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0003: what was a table of events is a view of packed rows, which tells the same."""
+    shipped = known_migrations(scratch.dialect)
+    monkeypatch.setattr(migrations, "known_migrations", lambda dialect: shipped[:2])
+    await migrate(scratch)
+    columns = "run_id, sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd"
+    insert = f"INSERT INTO events ({columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    rows = [
+        ("R1", 1, 1, "workflow_started", 1_700_000_000_000, None, None, None, "{}", None, None),
+        ("R1", 2, 1, "node_completed", 1_700_000_000_001, "N", "T", "0", '{"a":["ä\\n",9007199254740993]}', 7, 0.25),
+        ("R2", 1, 1, "token_spawned", 1_700_000_000_002, "N", "T2", "0.1", '{"parent":null}', None, None),
+    ]
+    await scratch.commit([(insert, rows)])
+    read = f"SELECT {columns} FROM events ORDER BY run_id, sequence"
+    before = await scratch.query(read)
+    monkeypatch.setattr(migrations, "known_migrations", lambda dialect: shipped)
+    await migrate(scratch)
+    assert await scratch.query(read) == before == rows

@@ -114,10 +114,10 @@ async def test_runs_that_were_loaded_go_on_and_are_recorded_like_before(store: S
 async def test_rows_per_node_of_a_chain(store: Store) -> None:
     player = await player_of(store, CHAIN)
     first = await player.commit(store)
-    assert rows_of(first) == {"insert_run": 1, "insert_token": 1, "insert_event": 3, "context": 1}
+    assert rows_of(first) == {"insert_run": 1, "insert_token": 1, "insert_events": 1, "context": 1}
     player.complete("a", {"n": 1})
     second = await player.commit(store)
-    assert rows_of(second) == {"insert_token": 1, "move_token": 1, "insert_event": 7, "context": 1}
+    assert rows_of(second) == {"insert_token": 1, "move_token": 1, "insert_events": 1, "context": 1}
     player.complete("b", {"n": 1})
     player.complete("c")
     third = await player.commit(store)
@@ -134,7 +134,7 @@ async def test_a_run_that_starts_and_ends_in_one_batch_is_one_row(store: Store) 
     player = await player_of(store, pure)
     batch = await player.commit(store)
     assert {"insert_run": 1, "insert_token": 2, "context": 1}.items() <= rows_of(batch).items()
-    assert set(rows_of(batch)) == {"insert_run", "insert_token", "insert_event", "context"}
+    assert set(rows_of(batch)) == {"insert_run", "insert_token", "insert_events", "context"}
     header = await load_header(store, player.run.id)
     assert (header.status, header.output, header.has_ended) == ("completed", {"x": 5}, True)
     assert (header.started_ms, header.completed_ms) == (1_000, 1_000)

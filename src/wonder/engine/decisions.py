@@ -186,8 +186,8 @@ class CancelTimer(Struct, frozen=True, gc=False):
     key: str
 
 
-class RecordEvent(Struct, frozen=True, gc=False):
-    """Store an event; numbers have no gaps (EVT-1).
+class RecordEvent(Struct, frozen=True, gc=False, array_like=True):
+    """Store an event; numbers have no gaps (EVT-1). Its fields, in this order, are how it is stored.
 
     `step` is the number of the first event that belongs to the same step forward: before it the run was at rest, so
     that a fork can begin there.

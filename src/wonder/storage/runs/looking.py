@@ -11,7 +11,8 @@ from wonder.language.values import JsonValue
 from wonder.storage.pages import LIMIT, Page, check_limit, cut, read_cursor, write_cursor
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.cells import failure_from, from_json, number, number_or_none, text, text_or_none
-from wonder.storage.store import Reader, Row, Value
+from wonder.storage.runs.event_rows import unpacked_events
+from wonder.storage.store import Reader, Value
 
 EVENTS_PER_PAGE = 1_000
 
@@ -116,7 +117,8 @@ async def events_of_run(
     reader: Reader, run_id: str, *, after: int = 0, limit: int = EVENTS_PER_PAGE
 ) -> list[RecordEvent]:
     """List a run's events behind a sequence number, in order."""
-    return [_event(row) for row in await reader.fetch("events_of_run", run_id, after, limit)]
+    # Numbers have no gaps, so that the last one wanted is known.
+    return unpacked_events(await reader.fetch("events_of_run", run_id, after, after + limit), after, after + limit)
 
 
 async def tokens_of_run(
@@ -149,23 +151,6 @@ async def load_inbox_item(reader: Reader, item_id: str) -> InboxItem:
     if not rows:
         raise NotFound("inbox item", item_id)
     return _item(rows[0])
-
-
-def _event(row: Row) -> RecordEvent:
-    sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd = row
-    assert cost_usd is None or isinstance(cost_usd, float)
-    return RecordEvent(
-        sequence=number(sequence),
-        step=number(step),
-        type=text(type),
-        at_ms=number(at_ms),
-        node_id=text_or_none(node_id),
-        token_id=text_or_none(token_id),
-        path_id=text_or_none(path_id),
-        metadata=from_json(metadata),
-        tokens=number_or_none(tokens),
-        cost_usd=cost_usd,
-    )
 
 
 def _item(row: Mapping[str, Value]) -> InboxItem:

@@ -33,7 +33,8 @@ from wonder.engine.decisions import (
 )
 from wonder.engine.restore import Snapshot
 from wonder.language.values import JsonValue
-from wonder.storage.runs.cells import to_json, to_json_or_null
+from wonder.storage.runs.cells import to_json_or_null
+from wonder.storage.runs.event_rows import EventRows
 from wonder.storage.runs.outside import OutsideEvent
 from wonder.storage.runs.records import NewRun, Recorded
 from wonder.storage.runs.run_rows import RunRows
@@ -54,7 +55,7 @@ class Batch:
         self._tokens = TokenRows()
         self._scopes = ScopeRows()
         self._waits = WaitRows()
-        self._events: list[Row] = []
+        self._events = EventRows()
         self._snapshots: list[Row] = []
         self._answers: list[Row] = []
         self.is_empty = True
@@ -70,32 +71,20 @@ class Batch:
         To be called before the run has another turn: rows of branches are read from its state, here and now.
         """
         self.is_empty = False
-        run_id, takers, append = record.id, _TAKERS, self._events.append
+        takers = _TAKERS
+        events: list[RecordEvent] = []
         parts = (self, self._runs, self._tokens, self._scopes, self._waits)
         for decision in decisions:
             if type(decision) is RecordEvent:
-                metadata = decision.metadata
-                append(
-                    (
-                        run_id,
-                        decision.sequence,
-                        decision.step,
-                        decision.type,
-                        decision.at_ms,
-                        decision.node_id,
-                        decision.token_id,
-                        decision.path_id,
-                        to_json(metadata) if metadata else "{}",
-                        decision.tokens,
-                        decision.cost_usd,
-                    )
-                )
+                events.append(decision)
                 if decision.type in TELLING:
                     self._waits.hear(record, decision)
             else:
                 take = takers.get(type(decision))
                 if take is not None:
                     take[1](parts[take[0]], record, decision, now_ms)
+        if events:
+            self._events.add(record.id, events)
         if self._scopes.is_touched:
             self._scopes.settle(record)
 
@@ -127,8 +116,7 @@ class Batch:
     def entries(self) -> list[Entry]:
         """Give all statements with their rows, in the order in which they are to be run."""
         entries = [*self._runs.entries(), *self._tokens.entries(), *self._scopes.entries(), *self._waits.entries()]
-        if self._events:
-            entries.append(("insert_event", self._events))
+        entries += self._events.entries()
         entries += self._runs.context_entries()
         if self._snapshots:
             entries.append(("put_snapshot", self._snapshots))

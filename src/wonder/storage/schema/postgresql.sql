@@ -426,19 +426,13 @@ CREATE TABLE run_loops (
     PRIMARY KEY (run_id, group_id, branch_index, transition_id)
 );
 
-CREATE TABLE events (
+-- `events` is a list of lists: sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd.
+CREATE TABLE event_turns (
     run_id TEXT COLLATE "C" NOT NULL,
-    sequence BIGINT NOT NULL,
-    step BIGINT NOT NULL,
-    type TEXT NOT NULL,
-    at_ms BIGINT NOT NULL,
-    node_id TEXT COLLATE "C",
-    token_id TEXT COLLATE "C",
-    path_id TEXT,
-    metadata JSON NOT NULL,
-    tokens BIGINT,
-    cost_usd DOUBLE PRECISION,
-    PRIMARY KEY (run_id, sequence)
+    first BIGINT NOT NULL,
+    last BIGINT NOT NULL,
+    events JSON NOT NULL,
+    PRIMARY KEY (run_id, first)
 );
 
 CREATE TABLE snapshots (
@@ -549,6 +543,14 @@ FROM tokens
 LEFT JOIN runs ON runs.id = tokens.run_id
 LEFT JOIN nodes ON nodes.workflow_def_id = runs.workflow_def_id
     AND nodes.workflow_def_version = runs.workflow_version AND nodes.id = tokens.node_id;
+
+-- The packed events, one by one.
+CREATE VIEW events AS SELECT
+    event_turns.run_id, CAST(event.value ->> 0 AS BIGINT) AS sequence, CAST(event.value ->> 1 AS BIGINT) AS step,
+    event.value ->> 2 AS type, CAST(event.value ->> 3 AS BIGINT) AS at_ms, event.value ->> 4 AS node_id,
+    event.value ->> 5 AS token_id, event.value ->> 6 AS path_id, event.value -> 7 AS metadata,
+    CAST(event.value ->> 8 AS BIGINT) AS tokens, CAST(event.value ->> 9 AS DOUBLE PRECISION) AS cost_usd
+FROM event_turns, json_array_elements(event_turns.events) AS event;
 
 CREATE VIEW event_log AS SELECT
     events.run_id || '-' || events.sequence AS id, events.at_ms AS timestamp, events.sequence AS sequence_number,

@@ -425,19 +425,13 @@ CREATE TABLE run_loops (
     PRIMARY KEY (run_id, group_id, branch_index, transition_id)
 ) STRICT;
 
-CREATE TABLE events (
+-- `events` is a list of lists: sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd.
+CREATE TABLE event_turns (
     run_id TEXT NOT NULL,
-    sequence INTEGER NOT NULL,
-    step INTEGER NOT NULL,
-    type TEXT NOT NULL,
-    at_ms INTEGER NOT NULL,
-    node_id TEXT,
-    token_id TEXT,
-    path_id TEXT,
-    metadata TEXT NOT NULL,
-    tokens INTEGER,
-    cost_usd REAL,
-    PRIMARY KEY (run_id, sequence)
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    events TEXT NOT NULL,
+    PRIMARY KEY (run_id, first)
 ) STRICT;
 
 CREATE TABLE snapshots (
@@ -548,6 +542,14 @@ FROM tokens
 LEFT JOIN runs ON runs.id = tokens.run_id
 LEFT JOIN nodes ON nodes.workflow_def_id = runs.workflow_def_id
     AND nodes.workflow_def_version = runs.workflow_version AND nodes.id = tokens.node_id;
+
+-- The packed events, one by one.
+CREATE VIEW events AS SELECT
+    event_turns.run_id, event.value ->> 0 AS sequence, event.value ->> 1 AS step, event.value ->> 2 AS type,
+    event.value ->> 3 AS at_ms, event.value ->> 4 AS node_id, event.value ->> 5 AS token_id,
+    event.value ->> 6 AS path_id, event.value -> 7 AS metadata, event.value ->> 8 AS tokens,
+    event.value ->> 9 AS cost_usd
+FROM event_turns, json_each(event_turns.events) AS event;
 
 CREATE VIEW event_log AS SELECT
     events.run_id || '-' || events.sequence AS id, events.at_ms AS timestamp, events.sequence AS sequence_number,

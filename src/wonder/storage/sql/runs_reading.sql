@@ -3,7 +3,7 @@
 -- name: run_headers
 -- The newest sequence number is not kept: it is the last event's, or the last snapshot's where events have gone.
 SELECT runs.*, coalesce(
-    (SELECT max(sequence) FROM events WHERE events.run_id = runs.id),
+    (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id),
     (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
 FROM runs WHERE id = $1;
 
@@ -51,8 +51,8 @@ GROUP BY project_id ORDER BY project_id;
 SELECT * FROM tokens WHERE run_id = $1 AND born > $2 ORDER BY born LIMIT $3;
 
 -- name: events_of_run
-SELECT sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd FROM events
-WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3;
+-- Packed, from the row that has the first event wanted to the row that has the last one.
+SELECT events FROM event_turns WHERE run_id = $1 AND last > $2 AND first <= $3 ORDER BY first;
 
 -- name: newest_snapshot
 -- The last one at or before a sequence number; NULL for the last of all.

@@ -88,9 +88,8 @@ ON CONFLICT (run_id, key) DO UPDATE SET due_ms = excluded.due_ms;
 -- name: delete_timer
 DELETE FROM timers WHERE run_id = $1 AND key = $2;
 
--- name: insert_event
-INSERT INTO events (run_id, sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+-- name: insert_events
+INSERT INTO event_turns (run_id, first, last, events) VALUES ($1, $2, $3, $4);
 
 -- name: put_snapshot
 -- The same state can only be snapshot again with the same content.

@@ -1,30 +1,31 @@
 -- Many runs at once: their ids go in as one JSON parameter, which each database unfolds with a function of its own.
+-- As an array they are looked up one by one; as a subquery PostgreSQL took them for many, and read whole tables.
 
 -- name: headers_of_runs
 SELECT runs.*, coalesce(
-    (SELECT max(sequence) FROM events WHERE events.run_id = runs.id),
+    (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id),
     (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
-FROM runs WHERE id IN (SELECT json_array_elements_text(CAST($1 AS JSON))) ORDER BY id;
+FROM runs WHERE id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON)))) ORDER BY id;
 
 -- name: live_tokens_of_runs
 SELECT run_id, id, node_id, status, path_id, parent_token_id, group_id, branch_index, born, held, losses,
     input, last_error, state_data
-FROM tokens WHERE run_id IN (SELECT json_array_elements_text(CAST($1 AS JSON))) AND ended_ms IS NULL;
+FROM tokens WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON)))) AND ended_ms IS NULL;
 
 -- name: groups_of_runs
 SELECT run_id, id, node_id, path_id, outer_group_id, outer_index, segments, fired
-FROM run_groups WHERE run_id IN (SELECT json_array_elements_text(CAST($1 AS JSON)));
+FROM run_groups WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON))));
 
 -- name: branches_of_runs
 SELECT run_id, group_id, branch_index, status, abandoned, entered_node_id, arrived_as, output, error
-FROM run_branches WHERE run_id IN (SELECT json_array_elements_text(CAST($1 AS JSON)));
+FROM run_branches WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON))));
 
 -- name: loops_of_runs
 SELECT run_id, group_id, branch_index, transition_id, count, first_ms
-FROM run_loops WHERE run_id IN (SELECT json_array_elements_text(CAST($1 AS JSON)));
+FROM run_loops WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON))));
 
 -- name: timers_of_runs
-SELECT run_id, key, due_ms FROM timers WHERE run_id IN (SELECT json_array_elements_text(CAST($1 AS JSON)));
+SELECT run_id, key, due_ms FROM timers WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON))));
 
 -- name: runs_of_keys
 -- The runs that have these idempotency keys, given as a list of pairs: workflow, key.

@@ -2,7 +2,7 @@
 
 -- name: headers_of_runs
 SELECT runs.*, coalesce(
-    (SELECT max(sequence) FROM events WHERE events.run_id = runs.id),
+    (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id),
     (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
 FROM runs WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id;
 
