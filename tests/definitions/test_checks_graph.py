@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.definitions import faults_in
+from support.definitions import faults_in, noop
 from support.graphs import each, edge, found_in, graph, join
 
 SPAWN = {"spawn_count": 3}
@@ -27,6 +27,11 @@ def test_ctl_3_a_tier_that_mixes_conditional_and_unconditional_is_a_warning(
     transitions: list[str], found: list[str]
 ) -> None:
     assert found_in(graph(*transitions)) == found
+
+
+def test_ctl_3_a_node_says_nothing_about_how_its_transitions_fan_out() -> None:
+    definition = graph("a > b", "a > c", nodes={"a": noop(fan_out="first_match")})
+    assert found_in(definition) == ["unknown_field at nodes.a.fan_out"]
 
 
 @pytest.mark.parametrize(

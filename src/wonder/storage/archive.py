@@ -1,10 +1,11 @@
-"""Archiving instead of deleting, refused while a live thing needs what would go (RES-5)."""
+"""Archiving instead of deleting, refused while a live thing or a live run needs what would go (RES-5)."""
 
 from typing import Any
 
 from wonder.storage.definitions import D, Owner, lock_owners
 from wonder.storage.named_resources import N, load_resource
 from wonder.storage.resource_errors import InUse, NotFound, User
+from wonder.storage.run_needs import runs_needing_definition, runs_needing_resource
 from wonder.storage.store import Row, Transaction
 from wonder.storage.tables import Table, table_of
 
@@ -26,9 +27,11 @@ async def archive_definition(
     if not live:
         raise NotFound(f"live {table.noun}", id if version is None else f"{id}@{version}")
     await lock_owners(transaction, [_owner(live[0])])
-    users = await _users(transaction, table, id, version)
-    if users:
-        raise InUse(table.noun, str(live[0][2]), users)
+    ((left,),) = await transaction.fetch(f"live_versions_besides({table.name})", id, version)
+    users = await _users(transaction, table, id, version, is_last=not left)
+    runs = await runs_needing_definition(transaction, table.name, id, version, is_last=not left)
+    if users or runs:
+        raise InUse(table.noun, str(live[0][2]), users, runs)
     return await transaction.execute(f"archive_definition({table.name})", id, version, at)
 
 
@@ -38,18 +41,20 @@ async def archive_resource(transaction: Transaction, kind: type[N], id: str, *, 
     resource = await load_resource(transaction, kind, id)
     await lock_owners(transaction, [Owner("project", resource.project_id)])
     users = [_user(row) for row in await transaction.fetch(f"users({table.name})", id)]
-    if users:
-        raise InUse(table.noun, resource.name, users)
+    runs = await runs_needing_resource(transaction, table.name, id)
+    if users or runs:
+        raise InUse(table.noun, resource.name, users, runs)
     if not await transaction.execute(f"archive_resource({table.name})", id, at):
         raise NotFound(f"live {table.noun}", id)
 
 
-async def _users(transaction: Transaction, table: Table[Any], id: str, version: int | None) -> list[User]:
+async def _users(
+    transaction: Transaction, table: Table[Any], id: str, version: int | None, *, is_last: bool
+) -> list[User]:
     rows: list[Row] = []
     if table.name in _PINNED:
         rows += await transaction.fetch(f"pinned_users({table.name})", id, version)
-    ((left,),) = await transaction.fetch(f"live_versions_besides({table.name})", id, version)
-    if table.name in _FLOATING and not left:
+    if table.name in _FLOATING and is_last:
         rows += await transaction.fetch(f"floating_users({table.name})", id)
         if table.name == "artifact_types":
             rows += await transaction.fetch("indexes_of_artifact_type", id)

@@ -49,17 +49,46 @@ class User:
         return f"{self.kind} {self.name}" + (f"@{self.version}" if self.version else "")
 
 
+@dataclass(frozen=True)
+class LiveRuns:
+    """Runs that have not ended and need a thing: how many, and some of them."""
+
+    count: int = 0
+    ids: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether there is any."""
+        return self.count > 0
+
+    def __add__(self, other: "LiveRuns") -> "LiveRuns":
+        """Count both; no run may be in both."""
+        return LiveRuns(self.count + other.count, self.ids + other.ids)
+
+    def __str__(self) -> str:
+        """Write how many there are, and which."""
+        shown = ", ".join(self.ids[:3]) + (", …" if self.count > 3 else "")
+        return f"{self.count:,} live run{'' if self.count == 1 else 's'} ({shown})"
+
+
+NO_RUNS = LiveRuns()
+
+
 class InUse(WonderError):
-    """What should be archived is needed by others (RES-5)."""
+    """What should be archived is needed by others, or by runs that have not ended (RES-5)."""
 
     code = "IN_USE"
 
-    def __init__(self, kind: str, name: str, users: Sequence[User]) -> None:
-        shown = ", ".join(str(user) for user in users[:10]) + (
-            f" and {len(users) - 10} more" if len(users) > 10 else ""
-        )
-        super().__init__(f"{kind} {name!r} is used by {shown}; archive or change those first")
-        self.kind, self.name, self.users = kind, name, tuple(users)
+    def __init__(self, kind: str, name: str, users: Sequence[User], runs: LiveRuns = NO_RUNS) -> None:
+        reasons, remedies = [], []
+        if users:
+            shown = ", ".join(str(user) for user in users[:10])
+            reasons.append(f"used by {shown}" + (f" and {len(users) - 10} more" if len(users) > 10 else ""))
+            remedies.append("archive or change those first")
+        if runs:
+            reasons.append(f"needed by {runs}")
+            remedies.append("wait until the runs have ended, or cancel them")
+        super().__init__(f"{kind} {name!r} is {' and '.join(reasons)}; {', and '.join(remedies)}")
+        self.kind, self.name, self.users, self.runs = kind, name, tuple(users), runs
 
 
 class BadCursor(WonderError):

@@ -1,0 +1,83 @@
+"""Which live runs need a stored resource: all that their workflow names, and all that is named by what it calls."""
+
+from collections.abc import Iterable
+
+from wonder.storage.resource_errors import LiveRuns
+from wonder.storage.store import Row, Transaction
+
+_SHOWN = 3
+_Version = tuple[str, int]
+"""A workflow definition's id, and one of its versions."""
+# What actions name in their implementation, by its table: the kind of action, and the field.
+_NAMED_BY = {
+    "prompt_specs": ("llm_call", "prompt_spec_id"),
+    "artifact_types": ("write_artifact", "artifact_type_id"),
+    "model_profiles": ("llm_call", "model_profile_id"),
+    "mcp_servers": ("mcp_tool", "mcp_server_id"),
+    "vector_indexes": ("vector_search", "vector_index_id"),
+}
+
+
+async def runs_needing_definition(
+    transaction: Transaction, table: str, id: str, version: int | None, *, is_last: bool
+) -> LiveRuns:
+    """Count the live runs that need a version of a definition, or any; `is_last` says that no other would be left."""
+    found = LiveRuns()
+    if table == "task_defs":
+        versions = await transaction.fetch("versions_with_task", id, version)
+    elif table == "action_defs":
+        versions = await transaction.fetch("versions_with_action", id, version)
+    elif table == "workflow_defs":
+        found = _read(await transaction.fetch("live_runs_of_version", id, version, _SHOWN))
+        versions = await transaction.fetch("versions_that_call", id, version, int(is_last))
+    elif table == "artifact_types" and not is_last:
+        versions = []
+    else:
+        # A run keeps the version of a prompt that it found at its start (RES-4), so any may be needed.
+        versions = await transaction.fetch("versions_with_action_that_names", id, *_NAMED_BY[table])
+    counted = None if table != "workflow_defs" else (id, version)
+    return found + await _runs_of(transaction, _versions(versions), counted)
+
+
+async def runs_needing_resource(transaction: Transaction, table: str, id: str) -> LiveRuns:
+    """Count the live runs that need a model profile, MCP server, vector index or workflow."""
+    if table != "workflows":
+        versions = await transaction.fetch("versions_with_action_that_names", id, *_NAMED_BY[table])
+        return await _runs_of(transaction, _versions(versions))
+    own = _read(await transaction.fetch("live_runs_of_workflow", id, _SHOWN))
+    # A run that has both would be counted twice; whether there is any is what matters then.
+    return own or await _runs_of(transaction, _versions(await transaction.fetch("versions_that_trigger", id)))
+
+
+async def _runs_of(
+    transaction: Transaction, versions: Iterable[_Version], counted: tuple[str, int | None] | None = None
+) -> LiveRuns:
+    """Count the live runs of these workflow versions and of all that call them, without those counted already."""
+    found, seen, ahead = LiveRuns(), set[_Version](), list(versions)
+    while ahead:
+        id, version = one = ahead.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if counted not in ((id, version), (id, None)):
+            found += _read(await transaction.fetch("live_runs_of_version", id, version, _SHOWN))
+        newest = await transaction.fetch("newest_live_version(workflow_defs)", id)
+        is_newest = not newest or newest[0][0] == version
+        ahead += _versions(await transaction.fetch("versions_that_call", id, version, int(is_newest)))
+    return found
+
+
+def _versions(rows: Iterable[Row]) -> list[_Version]:
+    versions = []
+    for id, version in rows:
+        assert isinstance(version, int)
+        versions.append((str(id), version))
+    return versions
+
+
+def _read(rows: list[Row]) -> LiveRuns:
+    if not rows:
+        return LiveRuns()
+    count = rows[0][1]
+    assert isinstance(count, int)
+    return LiveRuns(count, tuple(str(row[0]) for row in rows))

@@ -1,0 +1,199 @@
+"""Tasks of real runs: what they cost, what is told of them, and waits that outlive a process (TSK, LAY-3, RET-3)."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from support.definitions import update
+from support.faulty_stores import FaultyStore, wonder_on
+from support.systems import bundle, calls, line, no_run_in_memory, open_item, running, status_of, until, waits
+from wonder.actions.protocol import ActionFailed
+from wonder.actions.python import current_context
+from wonder.app.api import Run
+from wonder.storage.runs.headers import children_of_run
+from wonder.storage.runs.looking import events_of_run
+from wonder.storage.store import Store
+
+ASK = waits("human_input", {"prompt": "?", "schema": {}})
+INNER = bundle("inner", {"ask": ASK})["workflow"]
+del INNER["name"]
+
+
+def task_of(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Make a workflow of one node with a task of these steps; a step calls the function of its name."""
+    made = [{"action": step["ref"], "output_mapping": {"output": "$"}, **step} for step in steps]
+    definition = bundle("steps", {"only": {"task": "t", "output_mapping": {"output": "$"}}})
+    definition["tasks"] = {"t": {"steps": made, **fields}}
+    functions = {step["ref"]: f"tests:{step['ref']}" for step in steps}
+    definition["actions"] = {
+        ref: {"kind": "python", "implementation": {"function": name}} for ref, name in functions.items()
+    }
+    return definition
+
+
+async def commits_of(url: str, definition: dict[str, Any], **functions: Callable[..., Any]) -> int:
+    """Count the commits of one run, alone, from its start to its end."""
+    stores: list[FaultyStore] = []
+
+    def wrap(real: Store) -> FaultyStore:
+        stores.append(FaultyStore(real))
+        return stores[0]
+
+    async with wonder_on(url, wrap, functions) as wonder:
+        workflow = await wonder.deploy(definition)
+        await (await wonder.start(workflow)).wait()
+        await no_run_in_memory(wonder)
+        before = stores[0].commits
+        assert (await (await wonder.start(workflow)).wait()).status == "completed"
+        await no_run_in_memory(wonder)
+        return stores[0].commits - before
+
+
+async def test_tsk_1_a_task_costs_one_commit_however_many_steps_it_has(store_url: str) -> None:
+    names = ("a", "b", "c")
+    functions: dict[str, Callable[..., Any]] = dict.fromkeys(names, dict)
+    one = await commits_of(store_url, task_of({"ref": "a"}), **functions)
+    three = await commits_of(store_url, task_of(*({"ref": name} for name in names)), **functions)
+    assert one == three == 2
+
+
+async def test_fil_2_a_pure_node_costs_no_commit_of_its_own(store_url: str) -> None:
+    short = bundle("short", {"a": calls("f"), "b": calls("f")}, line("a", "b"))
+    names = ("a", "p1", "p2", "p3", "b", "p4")
+    nodes = {name: update(**{f"state.{name}": "1"}) if name[0] == "p" else calls("f") for name in names}
+    assert await commits_of(store_url, bundle("long", nodes, line(*names)), f=dict) == await commits_of(
+        store_url, short, f=dict
+    )
+
+
+async def test_tsk_2_and_3_steps_are_skipped_fail_and_continue_as_they_say(store_url: str) -> None:
+    def bad() -> None:
+        raise ActionFailed("BAD", "it is bad")
+
+    definition = task_of(
+        {"ref": "skipped", "condition": {"if": "input.nothing"}},
+        {"ref": "bad", "on_failure": "continue"},
+        {"ref": "last", "input_mapping": {"errors": "$.state._errors"}, "condition": {"if": "1", "then": "continue"}},
+        {"ref": "end", "condition": {"if": "true", "then": "succeed"}},
+        {"ref": "never"},
+    )
+    async with running(
+        store_url, skipped=None.__class__, bad=bad, last=lambda **given: given, end=dict, never=None.__class__
+    ) as wonder:
+        result = await (await wonder.start(await wonder.deploy(definition))).wait()
+        assert result.status == "completed"
+        assert result.output["errors"]["bad"]["code"] == "BAD"
+
+
+async def test_tsk_6_a_person_can_see_inside_a_task_afterwards(store_url: str) -> None:
+    tries = 0
+
+    def unsteady() -> dict[str, int]:
+        nonlocal tries
+        tries += 1
+        current_context().report_usage(input_tokens=3, output_tokens=4, cost_usd=0.5)
+        if tries < 2:
+            raise ActionFailed("NOT_YET", "not yet")
+        return {"tries": tries}
+
+    retry = {"max_attempts": 3, "backoff": "none", "initial_delay_ms": 1, "max_delay_ms": 1}
+    definition = task_of({"ref": "first"}, {"ref": "unsteady", "on_failure": "retry"}, retry=retry)
+    async with running(store_url, first=dict, unsteady=unsteady) as wonder:
+        run = await wonder.start(await wonder.deploy(definition))
+        assert (await run.wait()).output == {"tries": 2}
+        events = {event.type: event for event in await events_of_run(wonder.app.store, run.id)}
+        event = events["node_completed"]
+        told: Any = event.metadata
+        assert (told["attempts"], event.tokens, event.cost_usd) == (2, 14, 1.0)
+        assert [step["ref"] for step in told["steps"]] == ["first", "unsteady", "first", "unsteady"]
+        assert [(step["attempt"], step["outcome"]) for step in told["steps"][1::2]] == [(1, "failed"), (2, "completed")]
+        for step in told["steps"]:
+            used = step["usage"]
+            assert step["started_at_ms"] >= event.at_ms - 10_000
+            assert (step["attempts"], step["duration_ms"] >= 0) == (1, True)
+            expected = (3, 4, 0.5) if step["ref"] == "unsteady" else (0, 0, 0)
+            assert (used["input_tokens"], used["output_tokens"], used["cost_usd"]) == expected
+
+
+async def test_lay_3_what_waits_holds_nothing_and_survives_restarts(store_url: str) -> None:
+    nodes = {
+        "start": update(),
+        "ask": ASK,
+        "nap": waits("sleep", {"ms": 400}),
+        "hear": waits("wait_for_event", {"event": "go", "key": "k"}),
+        "call": waits("workflow_call", {"workflow_def_id": "inner"}),
+    }
+    transitions = [{"from": "start", "to": name} for name in nodes if name != "start"]
+    async with running(store_url) as wonder:
+        run = await wonder.start(
+            await wonder.deploy({**bundle("waits", nodes, transitions), "workflows": {"inner": INNER}})
+        )
+        await status_of(wonder, run, "waiting")
+        await until(lambda: children_of_run(wonder.app.store, run.id))
+        await no_run_in_memory(wonder)
+    async with running(store_url) as wonder:
+        (child,) = await children_of_run(wonder.app.store, run.id)
+        await wonder.answer((await open_item(wonder, Run(child.id, wonder))).id, {})
+        await wonder.answer((await open_item(wonder, Run(run.id, wonder))).id, {})
+        await wonder.send_event("go", "k", {})
+        async with asyncio.timeout(10):
+            assert (await wonder.wait(run.id)).status == "completed"
+
+
+async def test_lay_3_the_time_out_of_a_task_that_waits_is_a_durable_timer(store_url: str) -> None:
+    definition = bundle("asks", {"ask": {"task": "t"}})
+    steps = [{"ref": "one", "action": {"kind": "human_input", "implementation": {"prompt": "?", "schema": {}}}}]
+    definition["tasks"] = {"t": {"timeout_ms": 300, "steps": steps}}
+    async with running(store_url) as wonder:
+        run = await wonder.start(await wonder.deploy(definition))
+        await status_of(wonder, run, "waiting")
+    await asyncio.sleep(0.35)
+    async with running(store_url) as wonder:
+        async with asyncio.timeout(10):
+            result = await wonder.wait(run.id)
+        assert result.error
+        assert result.error["code"] == "TASK_TIMEOUT"
+
+
+@pytest.mark.parametrize("on_timeout", ["human_gate", "fail"])
+async def test_ret_3_the_time_out_of_a_workflow_that_came_while_no_process_ran(store_url: str, on_timeout: str) -> None:
+    async with running(store_url) as wonder:
+        definition = bundle("asks", {"ask": ASK}, timeout_ms=300, on_timeout=on_timeout)
+        run = await wonder.start(await wonder.deploy(definition))
+        await status_of(wonder, run, "waiting")
+    await asyncio.sleep(0.35)
+    async with running(store_url) as wonder:
+        header = await status_of(wonder, run.id, "paused" if on_timeout == "human_gate" else "failed")
+        if on_timeout == "human_gate":
+            assert header.paused_reason == "timeout"
+            await wonder.cancel(run.id)
+        else:
+            assert header.error
+            assert header.error.code == "WORKFLOW_TIMEOUT"
+
+
+async def test_fil_1_an_action_in_line_takes_its_nodes_input_and_gives_its_output(store_url: str) -> None:
+    node = calls("same", input_mapping={"a": "$.input.a", "b": [1]}, output_mapping={"output": "$"})
+    async with running(store_url, same=lambda **given: given) as wonder:
+        workflow = await wonder.deploy(bundle("passes", {"only": node}))
+        assert (await (await wonder.start(workflow, {"a": {"x": None}})).wait()).output == {"a": {"x": None}, "b": [1]}
+
+
+async def test_fil_4_an_mcp_server_is_named_by_its_name_in_the_file(store_url: str) -> None:
+    servers = {
+        "files": {"transport": "stdio", "command": ["files", "--root", "."], "env": {"A": "1"}},
+        "web": {"transport": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"x": "y"}},
+    }
+    nodes = {
+        name: {"action": {"kind": "mcp_tool", "implementation": {"mcp_server_id": name, "tool_name": "t"}}}
+        for name in servers
+    }
+    async with running(store_url) as wonder:
+        await wonder.deploy({**bundle("tools", nodes, line(*servers)), "mcp_servers": servers})
+        rows = await wonder.app.store.query(
+            "SELECT mcp_servers.name, action_defs.name FROM mcp_servers JOIN action_defs "
+            "ON action_defs.implementation ->> 'mcp_server_id' = mcp_servers.id ORDER BY 1"
+        )
+        assert rows == [("files", "tools.files"), ("web", "tools.web")]
