@@ -15,7 +15,7 @@ from wonder.executor.assignment import Services
 from wonder.executor.compiled import CompiledTask, compile_task
 from wonder.executor.environment import Environment, SystemEnvironment
 from wonder.executor.executor import Executor
-from wonder.executor.idempotency import MemoryIdempotency
+from wonder.executor.idempotency import IdempotencyStore, MemoryIdempotency
 from wonder.executor.results import TaskResult
 
 ORIGIN = Origin("project", "run-1", "node", "0.1")
@@ -60,14 +60,15 @@ class Bench:
         tasks_max: int = 100,
         threads: Threads | None = None,
         kinds: tuple[ActionKind, ...] = (),
+        idempotency: IdempotencyStore | None = None,
         **services: Any,
     ) -> None:
         self.environment = environment or SystemEnvironment(seed=1)
         self.functions = FunctionRegistry()
         self.threads = threads or Threads(threads_max=4)
         self.registry = ActionRegistry([*own_kinds(self.functions, self.threads), *kinds])
-        self.idempotency = MemoryIdempotency(self.environment.now_ms)
-        self.services = Services(self.environment, self.idempotency, grace_ms, **services)
+        idempotency = idempotency or MemoryIdempotency(self.environment.now_ms)
+        self.services = Services(self.environment, idempotency, grace_ms, **services)
         self.executor = Executor(self.services, tasks_max)
 
     def compiled(self, task_def: TaskDef, *actions: ActionDef, **functions: Callable[..., Any]) -> CompiledTask:

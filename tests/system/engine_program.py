@@ -74,6 +74,21 @@ DEFINITION: dict[str, Any] = {
     "workflows": {"inner": _INNER},
 }
 
+CHARGES = bundle(
+    "charges",
+    {
+        "charge": {
+            "action": {
+                "kind": "python",
+                "implementation": {"function": "tests:charge"},
+                "idempotency": {"key_template": "order-{{input.order}}"},
+            },
+            "input_mapping": {"order": "$.input.order"},
+            "output_mapping": {"output.by": "$"},
+        }
+    },
+)
+
 
 class Effects:
     """A side effect that can be counted from outside: a line in a file."""
@@ -118,6 +133,34 @@ async def work(url: str, folder: str, moment: str, number: str) -> None:
         print(json.dumps({"results": {result.run_id: result.output for result in results}, **counts}), flush=True)
 
 
+async def charge(url: str, folder: str, moment: str, number: str) -> None:
+    """Start two runs that charge for the same order, and tell by which process each says that it was done.
+
+    MOMENT is as for `work`; a line in a file is printed per charge.
+    """
+    started = asyncio.Event()
+
+    async def act(order: int) -> int:
+        # Both runs are under way when one is charged for and the other waits.
+        await started.wait()
+        with (Path(folder) / "charges").open("a") as file:  # a line only
+            file.write(f"{order}\n")
+        if moment == "result":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+    def wrap(store: Any) -> KillingStore:
+        return KillingStore(store, "never" if moment == "result" else moment, int(number))
+
+    async with wonder_on(url, wrap, {"charge": act}, LEASE_MS) as wonder:
+        workflow = await wonder.deploy(CHARGES)
+        runs = [await wonder.start(workflow, {"order": 7}, idempotency_key=key) for key in KEYS[:2]]
+        started.set()
+        results = [await run.wait() for run in runs]
+        outputs: list[Any] = [result.output for result in results]
+        print(json.dumps({"by": [output["by"] for output in outputs]}), flush=True)
+
+
 async def _bring_to_end(wonder: Wonder, run: Run, key: str) -> RunResult:
     ended = asyncio.create_task(run.wait())
     sent = False
@@ -157,7 +200,7 @@ async def use(url: str, key: str) -> None:
         print(json.dumps(told), flush=True)
 
 
-_DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"work": work, "use": use}
+_DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"work": work, "use": use, "charge": charge}
 
 
 def main() -> None:

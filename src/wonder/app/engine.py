@@ -21,9 +21,10 @@ from wonder.errors import WonderError
 from wonder.executor.assignment import Services
 from wonder.executor.environment import SystemEnvironment
 from wonder.executor.executor import Executor
-from wonder.executor.idempotency import MemoryIdempotency
+from wonder.executor.stored_idempotency import StoredIdempotency
 from wonder.storage.errors import LeaseLost
-from wonder.storage.runs.leases import LEASE_MS, Lease
+from wonder.storage.idempotency import delete_expired_records
+from wonder.storage.runs.leases import LEASE_MS, Lease, check_lease
 from wonder.storage.runs.outside import delete_expired_events
 from wonder.storage.runs.requests import delete_old_answers
 from wonder.storage.store import NewId, Store
@@ -32,6 +33,7 @@ _TIMERS_SECONDS = 20.0
 _REQUESTS_SECONDS = 0.1
 _QUEUES_SECONDS = 1.0
 _TIDY_SECONDS = 60.0
+_TIDY_ON_SECONDS = 0.1
 _AFTER_ERROR_SECONDS = 1.0
 
 Runs = Literal["all", "own", "none"]
@@ -59,8 +61,8 @@ class Engine:
         self.environment = SystemEnvironment()
         self._threads = Threads()
         registry = ActionRegistry([*own_kinds(functions, self._threads), *announced_kinds()])
-        services = Services(self.environment, MemoryIdempotency(self.environment.now_ms))
-        self.executor = Executor(services)
+        self._idempotency = StoredIdempotency(store, lease, self.environment)
+        self.executor = Executor(Services(self.environment, self._idempotency))
         self.worker = LocalWorker(store, self.executor, registry)
         self.coordinator = Coordinator(store, lease, self.worker, self.environment, new_id)
         self.starter = Starter(self.coordinator)
@@ -72,6 +74,7 @@ class Engine:
         self.stopped = asyncio.Event()
         """Set when the lease is another's: nothing is taken or written any more."""
         self.coordinator.on_stop = lambda error: self.stopped.set()
+        self._idempotency.on_lost = self.coordinator.stop
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self._keeping: asyncio.Task[None] | None = None
 
@@ -93,6 +96,7 @@ class Engine:
                 self._keeping.cancel()
                 await asyncio.wait([self._keeping])
             await self.executor.close()
+            await self._idempotency.close()
             self._threads.close()
             await self.worker.close()
 
@@ -124,12 +128,14 @@ class Engine:
         return _QUEUES_SECONDS
 
     async def _tidy(self) -> float:
-        """Forget events that have expired, and answers that nobody came for."""
+        """Forget events and idempotency records that have expired, and answers that nobody came for."""
         now_ms = self.environment.now_ms()
         async with self._store.transaction() as transaction:
+            await check_lease(transaction, self._lease.fence)
             await delete_expired_events(transaction, now_ms)
             await delete_old_answers(transaction, now_ms)
-        return _TIDY_SECONDS
+            all_gone = await delete_expired_records(transaction, now_ms)
+        return _TIDY_SECONDS if all_gone else _TIDY_ON_SECONDS
 
 
 async def _again(work: Callable[[], Awaitable[float]]) -> None:
