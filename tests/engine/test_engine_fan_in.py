@@ -425,3 +425,23 @@ def test_the_cost_of_a_join_is_linear_in_its_branches() -> None:
     ]
     few, many = ((count - 20) / size for count, size in zip(counts, sizes, strict=True))
     assert abs(many - few) < 2
+
+
+def test_ctl_13_a_join_that_can_t_be_met_takes_its_timer_with_it() -> None:
+    """Its branch goes, and the run goes on without a timer for a group that is no more."""
+    compiled = workflow(
+        {"a": TASK, "b": TASK, "other": TASK, "x": TASK, "j": TASK, "outer": TASK},
+        [
+            {"from": "a", "to": "b"},
+            {"from": "a", "to": "other"},
+            {"from": "b", "to": "x", "spawn_count": 2},
+            {"from": "x", "to": "j", "join": {"strategy": {"m_of_n": 2}, "sibling_group": "b", "timeout_ms": 60_000}},
+            {"from": "j", "to": "outer", "join": {"strategy": "any", "sibling_group": "a"}},
+            {"from": "other", "to": "outer", "join": {"strategy": "any", "sibling_group": "a"}},
+        ],
+    )
+    player = play(compiled, [*GO, ("b", {}), ("x@0.0.0", {})])
+    assert len(player.run.timers) == 1
+    player.fail("x@0.0.1")
+    assert player.live() == ["other@0.1 dispatched"]
+    assert player.run.timers == {}

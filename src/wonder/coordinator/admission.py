@@ -58,9 +58,11 @@ class Admission:
         if run.parent_run_id is not None:
             return
         counted = self._counted.setdefault(run.project_id, set())
-        if status in _COUNTED:
+        if status in _COUNTED and run.state.begun:
             counted.add(run.id)
             return
+        if status == "queued":
+            self._queued[run.project_id] = self._queued.get(run.project_id, 0) + 1
         counted.discard(run.id)
         if run.project_id in self._queued:
             self._look(run.project_id)

@@ -49,6 +49,12 @@ def queue_run(turn: Turn) -> None:
     turn.record("workflow_queued", {})
 
 
+def requeue_run(turn: Turn) -> None:
+    """Let a run that was paused before its start wait for it again."""
+    turn.record("workflow_resumed", {})
+    queue_run(turn)
+
+
 def start_run(turn: Turn, run_input: JsonValue) -> None:
     """Start a run with its first token."""
     run = turn.run
@@ -143,7 +149,7 @@ def draw_conclusions(turn: Turn) -> None:
     """Close what is empty, and give the run the status that its tokens ask for (CTL-4, CTL-18)."""
     run = turn.run
     _close_groups(turn)
-    if run.ended or run.status == "queued":
+    if run.ended or not run.begun:
         return
     if not run.root.live:
         _complete_run(turn)

@@ -10,6 +10,7 @@ from wonder.engine.control import (
     pause_run,
     queue_run,
     reach_timeout,
+    requeue_run,
     resume_by_request,
     start_run,
 )
@@ -267,13 +268,17 @@ def _cancel_requested(turn: Turn, fact: CancelRequested) -> None:
 
 
 def _pause_requested(turn: Turn, fact: PauseRequested) -> None:
-    if turn.run.paused is None and turn.run.status != "queued":
+    if turn.run.paused is None:
         pause_run(turn, fact.reason)
 
 
 def _resume_requested(turn: Turn, fact: ResumeRequested) -> None:
-    if turn.run.paused is not None:
+    if turn.run.paused is None:
+        return
+    if turn.run.begun:
         resume_by_request(turn)
+    else:
+        requeue_run(turn)
 
 
 def _run_broken(turn: Turn, fact: RunBroken) -> None:

@@ -54,6 +54,7 @@ def evolve(run: RunState, decision: Decision) -> None:
 
 def _start_run(run: RunState, decision: StartRun) -> None:
     run.input, run.state, run.output = decision.input, decision.state, {}
+    run.begun = True
 
 
 def _adopt_snapshot(run: RunState, decision: AdoptSnapshot) -> None:

@@ -226,6 +226,7 @@ def _fail_unsatisfiable(turn: Turn, group: Group, join: Join, under_way: int) ->
         f"{state.arrived} arrived and {under_way} can still come" + (f" ({shown})" if shown else "")
     )
     details: JsonValue = {"needed": join.needed, "arrived": state.arrived, "errors": errors[:_ERRORS_SHOWN]}
+    turn.cancel_timer(join_timer(group.id, join.node.id))
     turn.emit(FireJoin(group.id, join.node.id))
     _fail(turn, group, join, Failure("FAN_IN_UNSATISFIABLE", message, details=details, node=join.node.ref))
 

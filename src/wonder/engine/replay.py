@@ -103,6 +103,9 @@ class _Folding:
                 group_id, index = outer.outer_group_id, outer.outer_index
         return under_way, live
 
+    def _workflow_queued(self, event: RecordEvent, told: dict[str, Any]) -> None:
+        self.run.status = "queued"
+
     def _workflow_started(self, event: RecordEvent, told: dict[str, Any]) -> None:
         self.run.status, self.run.input, self.run.state = "running", told["input"], told["state"]
 

@@ -188,6 +188,8 @@ def restore(workflow: CompiledWorkflow, snapshot: Snapshot, limits: Limits | Non
     for token in sorted(snapshot.tokens, key=lambda token: token.born):
         _restore_token(run, token)
     _recount(run)
+    # What has started and not ended has a live token, whenever it is at rest.
+    run.begun = run.ended or bool(run.tokens)
     return run
 
 

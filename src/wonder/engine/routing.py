@@ -32,19 +32,13 @@ def route_success(turn: Turn, token: Token) -> None:
         if failure is not None:
             _fail(turn, token, failure)
         return
-    first = node.tiers[0]
-    if first.always is not None and not node.limited_transitions:
-        # Nothing to choose and nothing to count.
-        turn.record("transitions_evaluated", first.always, token)
-        failure = _take(turn, token, first, [first.transitions[0]], None)
-    else:
-        choice = _Choice(turn, token, None)
-        tier = choice.of(node.tiers)
-        failure = choice.failure
-        if tier is not None:
-            failure = _take(turn, token, tier, choice.fired, None)
-        elif failure is None:
-            failure = choice.no_match()
+    choice = _Choice(turn, token, None)
+    tier = choice.of(node.tiers)
+    failure = choice.failure
+    if tier is not None:
+        failure = _take(turn, token, tier, choice.fired, None)
+    elif failure is None:
+        failure = choice.no_match()
     if failure is not None:
         _fail(turn, token, failure)
 

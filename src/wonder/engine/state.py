@@ -235,6 +235,8 @@ class RunState:
         self.paused: str | None = None
         """Why it is paused, or None."""
         self.gate_item_id: str | None = None
+        self.begun = False
+        """Whether it was started: until then it has no tokens, whether it is queued or paused in the queue."""
         self.sequence = 0
         self.input: JsonValue = {}
         self.state: JsonValue = {}

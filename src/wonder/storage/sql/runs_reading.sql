@@ -43,7 +43,8 @@ SELECT id, status FROM runs WHERE completed_ms IS NULL AND id > $1 ORDER BY id L
 -- name: active_run_counts
 -- For max_concurrent_runs: roots and triggered runs that are neither queued nor waiting (RES-6).
 SELECT project_id, count(*) FROM runs
-WHERE completed_ms IS NULL AND parent_run_id IS NULL AND status IN ('running', 'paused')
+WHERE completed_ms IS NULL AND parent_run_id IS NULL AND started_ms IS NOT NULL
+    AND status IN ('running', 'paused')
 GROUP BY project_id ORDER BY project_id;
 
 -- name: tokens_of_run

@@ -33,7 +33,8 @@ ORDER BY event_waits.created_ms, event_waits.run_id, event_waits.token_id;
 -- name: counted_runs
 -- For max_concurrent_runs: roots and triggered runs that are neither queued nor waiting (RES-6).
 SELECT id, project_id FROM runs
-WHERE completed_ms IS NULL AND parent_run_id IS NULL AND status IN ('running', 'paused') ORDER BY id;
+WHERE completed_ms IS NULL AND parent_run_id IS NULL AND started_ms IS NOT NULL
+    AND status IN ('running', 'paused') ORDER BY id;
 
 -- name: projects_with_queued_runs
 SELECT DISTINCT project_id FROM runs WHERE completed_ms IS NULL AND status = 'queued' ORDER BY project_id;
