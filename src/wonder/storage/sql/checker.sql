@@ -1,0 +1,116 @@
+-- What the checker reads: whole runs, one at a time, as the tables have them. It shares no query with the engine, so that
+-- no mistake of one hides a mistake of the other.
+
+-- name: checker_run_ids
+SELECT id FROM runs WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: checker_count_runs
+SELECT count(*) FROM runs;
+
+-- name: checker_orphans
+-- Rows of runs that are not there.
+SELECT 'tokens' AS kind, run_id FROM (SELECT DISTINCT run_id FROM tokens) AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+UNION ALL
+SELECT 'events' AS kind, run_id FROM (SELECT DISTINCT run_id FROM event_turns) AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+UNION ALL
+SELECT 'timers' AS kind, run_id FROM (SELECT DISTINCT run_id FROM timers) AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+UNION ALL
+SELECT 'inbox_items' AS kind, run_id FROM (SELECT DISTINCT run_id FROM inbox_items) AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+UNION ALL
+SELECT 'event_waits' AS kind, run_id FROM (SELECT DISTINCT run_id FROM event_waits) AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+ORDER BY 1, 2;
+
+-- name: checker_run
+SELECT * FROM runs WHERE id = $1;
+
+-- name: checker_position
+-- Where a run is. Read before and after its rows: when it differs, the run has moved on in between.
+SELECT status, (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id) AS last
+FROM runs WHERE id = $1;
+
+-- name: checker_event_rows
+SELECT first, last FROM event_turns WHERE run_id = $1 ORDER BY first;
+
+-- name: checker_events
+SELECT sequence, step, type, at_ms, node_id, token_id, path_id, metadata FROM events
+WHERE run_id = $1 ORDER BY sequence;
+
+-- name: checker_tokens
+SELECT * FROM tokens WHERE run_id = $1 ORDER BY born, id;
+
+-- name: checker_groups
+SELECT * FROM run_groups WHERE run_id = $1 ORDER BY id;
+
+-- name: checker_branches
+SELECT * FROM run_branches WHERE run_id = $1 ORDER BY group_id, branch_index;
+
+-- name: checker_loops
+SELECT * FROM run_loops WHERE run_id = $1 ORDER BY group_id, branch_index, transition_id;
+
+-- name: checker_timers
+SELECT key, due_ms FROM timers WHERE run_id = $1 ORDER BY key;
+
+-- name: checker_inbox_items
+SELECT * FROM inbox_items WHERE run_id = $1 ORDER BY id;
+
+-- name: checker_event_waits
+SELECT * FROM event_waits WHERE run_id = $1 ORDER BY token_id;
+
+-- name: checker_snapshots
+SELECT sequence, context, tokens, rest FROM snapshots WHERE run_id = $1 ORDER BY sequence;
+
+-- name: checker_children
+SELECT id, status, parent_token_id, parent_node_id, depth FROM runs WHERE parent_run_id = $1 ORDER BY id;
+
+-- name: checker_definition
+SELECT initial_node_id, timeout_ms, on_timeout, input_schema, context_schema, output_schema FROM workflow_defs
+WHERE id = $1 AND version = $2;
+
+-- name: checker_nodes
+-- Each node with what limits its task.
+SELECT nodes.id, nodes.ref, nodes.task_id, nodes.task_version, task_defs.timeout_ms, task_defs.retry
+FROM nodes LEFT JOIN task_defs ON task_defs.id = nodes.task_id AND task_defs.version = nodes.task_version
+WHERE workflow_def_id = $1 AND workflow_def_version = $2 ORDER BY ordinal;
+
+-- name: checker_steps
+SELECT nodes.id AS node_id, steps.ref, action_defs.implementation, action_defs.execution
+FROM nodes
+JOIN steps ON steps.task_def_id = nodes.task_id AND steps.task_def_version = nodes.task_version
+JOIN action_defs ON action_defs.id = steps.action_id AND action_defs.version = steps.action_version
+WHERE nodes.workflow_def_id = $1 AND nodes.workflow_def_version = $2 ORDER BY nodes.ordinal, steps.ordinal;
+
+-- name: checker_transitions
+SELECT id, ref, from_node_id, to_node_id, priority, spawn_count, foreach, synchronization, loop_config
+FROM transitions WHERE workflow_def_id = $1 AND workflow_def_version = $2 ORDER BY ordinal;
+
+-- name: checker_context_tables
+SELECT table_name, layout_format FROM context_tables
+WHERE workflow_def_id = $1 AND workflow_def_version = $2 AND kind = 'table' ORDER BY table_name;
+
+-- name: checker_leases
+SELECT name, owner_id, epoch FROM leases ORDER BY name;
+
+-- name: checker_inbox_item
+SELECT run_id, status, answer FROM inbox_items WHERE id = $1;
+
+-- name: checker_kept_events
+SELECT id, sender_id, used_ms, expires_ms FROM kept_events
+WHERE project_id = $1 AND event = $2 AND key = $3 ORDER BY id;
+
+-- name: checker_waits_for_event
+SELECT run_id, token_id FROM event_waits WHERE project_id = $1 AND event = $2 AND key = $3 ORDER BY run_id, token_id;
+
+-- name: checker_overdue_timers
+SELECT timers.run_id, timers.key, timers.due_ms FROM timers WHERE due_ms < $1 ORDER BY run_id, key LIMIT 1000;
+
+-- name: checker_live_runs
+SELECT id, status FROM runs WHERE completed_ms IS NULL ORDER BY id;
+
+-- name: checker_suspended_for_events
+-- Runs of which a token waits for an event, or has waited for one.
+SELECT DISTINCT run_id FROM tokens WHERE state_data IS NOT NULL ORDER BY run_id;
