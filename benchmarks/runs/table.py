@@ -112,7 +112,8 @@ def _rows(name: str, found: Found) -> list[Row]:
     rows += [
         Row(
             f"{name}: {int(parked['runs']):,} parked runs",
-            f"{parked['bytes_per_run'] / 1024:.2f} KiB each, made in {parked['seconds']:.1f} s",
+            f"{parked['bytes_per_run'] / 1024:.2f} KiB each, made in {parked['seconds']:.1f} s; "
+            f"{parked['bytes_per_further_run'] / 1024:.2f} KiB for each of as many more",
             "1 KiB, 3 s",
             "RSS flat",
         ),

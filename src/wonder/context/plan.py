@@ -22,8 +22,9 @@ Context: TypeAlias = dict[str, JsonValue]
 _Tree: TypeAlias = dict[str | int, "_Tree | None"]
 
 _EVERY_RUN: Final[dict[Dialect, str]] = {
-    "sqlite": 'SELECT "value" FROM json_each($1)',
-    "postgresql": "SELECT json_array_elements_text($1::json)",
+    "sqlite": 'IN (SELECT "value" FROM json_each($1))',
+    # As a subquery, PostgreSQL takes them for many and reads the whole table.
+    "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text($1::json)))",
 }
 
 
@@ -102,7 +103,7 @@ class ContextPlan:
 
     def select_many(self, dialect: Dialect) -> list[str]:
         """The queries, one per table, that fetch what read needs of many runs; $1 is a JSON list of their ids."""
-        return [self._select(table, f"IN ({_EVERY_RUN[dialect]})") for table in self.tables]
+        return [self._select(table, _EVERY_RUN[dialect]) for table in self.tables]
 
     def read(self, answers: Sequence[Sequence[Sequence[Any]]]) -> dict[str, Context]:
         """Put the contexts together, by run id, out of the rows of those queries, taken in one transaction."""

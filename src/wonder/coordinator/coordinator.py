@@ -162,7 +162,15 @@ class Coordinator:
         wanted = list(dict.fromkeys(run_ids))
         while True:
             await self.wake(wanted, rest=False)
-            runs = [run for run_id in wanted if (run := await self._pinned(run_id))]
+            runs: list[LiveRun] = []
+            try:
+                for run_id in wanted:
+                    if run := await self._pinned(run_id):
+                        runs.append(run)  # noqa: PERF401  # one by one: those pinned so far are let go of
+            except BaseException:
+                for run in runs:
+                    self.let_go(run)
+                raise
             if not any(run.dropped for run in runs):
                 return runs
             for run in runs:

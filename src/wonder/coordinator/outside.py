@@ -1,13 +1,12 @@
 """What comes from outside: answers of people, events, and orders to cancel, pause or resume a run (CTL-16, ACT-4)."""
 
-import asyncio
 from collections.abc import Callable
 
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import InputRefused, ItemClosed, RunNotLive
+from wonder.coordinator.kept_events import KeptEvents, awaits
 from wonder.coordinator.live import LiveRun
 from wonder.engine.control import check_answer
-from wonder.engine.decisions import AwaitEvent
 from wonder.engine.facts import (
     CancelRequested,
     EventArrived,
@@ -21,8 +20,7 @@ from wonder.language.schemas import Schema, compile_validator
 from wonder.language.values import JsonValue, check_value
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.looking import InboxItem, load_inbox_item
-from wonder.storage.runs.outside import OutsideEvent, has_come_before, next_kept_event, waiting_for_event
-from wonder.storage.runs.reconciling import waits_with_kept_event
+from wonder.storage.runs.outside import AwaitedEvent, OutsideEvent, has_come_before, waiting_for_event
 from wonder.storage.runs.recording import Batch
 
 EVENT_TTL_SECONDS = 86_400
@@ -36,15 +34,11 @@ class Outside:
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
-        # An event that is kept and a token that begins to wait must not miss each other.
-        self._events = asyncio.Lock()
-        coordinator.on_await = self._begin_to_wait
+        self._kept = KeptEvents(coordinator)
 
     async def reconcile(self) -> None:
         """Give kept events to the tokens that wait for them, where a process ended or a commit failed in between."""
-        coordinator = self._coordinator
-        for wait in await waits_with_kept_event(coordinator.store, coordinator.clock.now_ms()):
-            await self._look_for_kept(*wait)
+        await self._kept.reconcile()
 
     async def cancel(self, run_id: str, reason: str | None = None, also: Also | None = None) -> None:
         """End a run with all that is live in it; durable when this returns. Raises RunNotLive."""
@@ -93,7 +87,7 @@ class Outside:
         """Wake all that wait for an event, or keep it for the first that comes; say how many it woke."""
         check_value(payload)
         coordinator = self._coordinator
-        async with self._events:
+        async with self._kept.lock:
             await coordinator.durable()
             if sender_id is not None and await has_come_before(coordinator.store, project_id, sender_id):
                 if also:
@@ -101,7 +95,8 @@ class Outside:
                     coordinator.commits.touch()
                     await coordinator.durable()
                 return 0
-            waiting = await waiting_for_event(coordinator.store, project_id, event, key)
+            awaited = AwaitedEvent(project_id, event, key)
+            waiting = await waiting_for_event(coordinator.store, awaited)
             now_ms = coordinator.clock.now_ms()
             sent = OutsideEvent(
                 id=coordinator.new_id(),
@@ -117,7 +112,7 @@ class Outside:
             # From here on nothing is waited for: all of it is one commit.
             woken = 0
             for run_id, token_id in waiting:
-                if run_id in runs and _awaits_event(runs[run_id], token_id):
+                if run_id in runs and awaits(runs[run_id], token_id, awaited):
                     coordinator.take(runs[run_id], EventArrived(token_id, payload))
                     woken += 1
             for run in runs.values():
@@ -128,25 +123,6 @@ class Outside:
             coordinator.commits.touch()
             await coordinator.durable()
             return woken
-
-    def _begin_to_wait(self, run: LiveRun, order: AwaitEvent) -> None:
-        coordinator, place = self._coordinator, (run.project_id, run.id, order.token_id, order.event, order.key)
-        look = coordinator.background.insist("kept events can't be looked for", lambda: self._look_for_kept(*place))
-        coordinator.spawn(look)
-
-    async def _look_for_kept(self, project_id: str, run_id: str, token_id: str, event: str, key: str | None) -> None:
-        coordinator = self._coordinator
-        async with self._events:
-            now_ms = coordinator.clock.now_ms()
-            kept = await next_kept_event(coordinator.store, project_id, event, key, now_ms)
-            run = await coordinator.get(run_id) if kept else None
-            if run is None or kept is None:
-                return
-            if _awaits_event(run, token_id):
-                coordinator.commits.batch.use_event(kept.id, now_ms)
-                coordinator.take(run, EventArrived(token_id, kept.payload))
-            coordinator.rest(run)
-            await coordinator.durable()
 
     async def _order(self, run_id: str, fact: Fact, also: Also | None) -> None:
         coordinator = self._coordinator
@@ -159,11 +135,6 @@ class Outside:
         coordinator.take(run, fact)
         coordinator.rest(run)
         await coordinator.durable()
-
-
-def _awaits_event(run: LiveRun, token_id: str) -> bool:
-    token = run.state.tokens.get(token_id)
-    return token is not None and token.wait is not None and token.wait.get("kind") == "wait_for_event"
 
 
 def _answer_fact(run: LiveRun, item: InboxItem, value: JsonValue, by: str | None) -> Fact:

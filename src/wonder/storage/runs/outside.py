@@ -1,5 +1,6 @@
 """Events from outside: who waits for one, and those that came before anybody waited (`wait_for_event`)."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -29,6 +30,19 @@ class OutsideEvent(Struct, frozen=True, kw_only=True):
         return *place, payload, self.arrived_ms, self.expires_ms, used_ms
 
 
+class AwaitedEvent(NamedTuple):
+    """An event as it is waited for: of a project, by name and key."""
+
+    project_id: str
+    event: str
+    key: str | None
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Its columns."""
+        return self.project_id, self.event, self.key or NO_KEY
+
+
 class WaitingToken(NamedTuple):
     """A token that waits for an event."""
 
@@ -43,18 +57,23 @@ class KeptEvent(NamedTuple):
     payload: JsonValue
 
 
-async def waiting_for_event(reader: Reader, project_id: str, event: str, key: str | None) -> list[WaitingToken]:
+async def waiting_for_event(reader: Reader, awaited: AwaitedEvent) -> list[WaitingToken]:
     """Find all tokens that an event wakes, the longest waiting first."""
-    rows = await reader.fetch("waiting_for_event", project_id, event, key or NO_KEY)
+    rows = await reader.fetch("waiting_for_event", *awaited.cells)
     return [WaitingToken(text(run_id), text(token_id)) for run_id, token_id in rows]
 
 
-async def next_kept_event(
-    reader: Reader, project_id: str, event: str, key: str | None, now_ms: int
-) -> KeptEvent | None:
-    """Find the oldest event that was kept for this name and key, and has not expired."""
-    rows = await reader.fetch("next_kept_event", project_id, event, key or NO_KEY, now_ms)
-    return KeptEvent(text(rows[0][0]), from_json(rows[0][1])) if rows else None
+async def awaited_events_kept(reader: Reader, wanted: Iterable[AwaitedEvent], now_ms: int) -> set[AwaitedEvent]:
+    """Find those of which one is kept and has not expired."""
+    stored = {awaited.cells: awaited for awaited in wanted}
+    rows = await reader.fetch("awaited_events_kept", to_json([list(cells) for cells in stored]), now_ms)
+    return {stored[text(project_id), text(event), text(key)] for project_id, event, key in rows}
+
+
+async def next_kept_events(reader: Reader, awaited: AwaitedEvent, now_ms: int, *, limit: int) -> list[KeptEvent]:
+    """Find the oldest events that were kept for a name and key, and have not expired."""
+    rows = await reader.fetch("next_kept_events", *awaited.cells, now_ms, limit)
+    return [KeptEvent(text(id), from_json(payload)) for id, payload in rows]
 
 
 async def has_come_before(reader: Reader, project_id: str, sender_id: str) -> bool:

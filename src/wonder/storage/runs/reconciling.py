@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from wonder.storage.runs.cells import text, text_or_none
+from wonder.storage.runs.outside import AwaitedEvent
 from wonder.storage.store import Reader
 
 
@@ -32,6 +33,11 @@ class EventWait(NamedTuple):
     token_id: str
     event: str
     key: str | None
+
+    @property
+    def awaited(self) -> AwaitedEvent:
+        """The event that it waits for."""
+        return AwaitedEvent(self.project_id, self.event, self.key or None)
 
 
 class CountedRun(NamedTuple):

@@ -18,9 +18,9 @@ SELECT * FROM inbox_items WHERE id = $1;
 SELECT run_id, token_id FROM event_waits
 WHERE project_id = $1 AND event = $2 AND key = $3 ORDER BY created_ms, run_id, token_id;
 
--- name: next_kept_event
+-- name: next_kept_events
 SELECT id, payload FROM kept_events
-WHERE project_id = $1 AND event = $2 AND key = $3 AND used_ms IS NULL AND expires_ms > $4 ORDER BY id LIMIT 1;
+WHERE project_id = $1 AND event = $2 AND key = $3 AND used_ms IS NULL AND expires_ms > $4 ORDER BY id LIMIT $5;
 
 -- name: event_of_sender
 SELECT id FROM kept_events WHERE project_id = $1 AND sender_id = $2;
