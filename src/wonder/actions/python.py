@@ -55,7 +55,13 @@ class PythonAction:
         arguments = {name: copy_value(value) for name, value in input.items()}
         if function.is_async:
             _CURRENT.set(context)
-            return await _call_async(function, arguments)
+            try:
+                returned = await function.call(**arguments)
+            except (asyncio.CancelledError, GeneratorExit):
+                raise  # Whether somebody has cancelled it, or it did so itself, is for the executor to know.
+            except BaseException as error:
+                raise _failure(error, function, arguments) from error
+            return _taken(returned, function)
         if function.is_quick:
             _CURRENT.set(context)
             return _call(function, arguments)
@@ -85,16 +91,6 @@ def _call(function: Function, arguments: dict[str, Any]) -> JsonValue:
         returned = function.call(**arguments)
     except BaseException as error:
         # Whatever it is, SystemExit and KeyboardInterrupt too: a function of the user's must not end the program.
-        raise _failure(error, function, arguments) from error
-    return _taken(returned, function)
-
-
-async def _call_async(function: Function, arguments: dict[str, Any]) -> JsonValue:
-    try:
-        returned = await function.call(**arguments)
-    except (asyncio.CancelledError, GeneratorExit):
-        raise  # Whether somebody has cancelled it, or it did so itself, is for the executor to know.
-    except BaseException as error:
         raise _failure(error, function, arguments) from error
     return _taken(returned, function)
 

@@ -6,7 +6,7 @@ list that it was given, or keep the list that it returned and add to it later.
 
 from typing import Any
 
-from wonder.language.values import MAX_BYTES, MAX_DEPTH, BadValue, JsonValue, check_value
+from wonder.language.values import MAX_BYTES, MAX_DEPTH, BadValue, JsonValue, check_value, is_plain
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 # What an element that is no text counts for: as many bytes as it can take with its comma. It takes a tenth at least.
@@ -31,6 +31,10 @@ def take_value(value: object) -> JsonValue:
 
     Subclasses (a StrEnum, a defaultdict, a numpy float) become the plain type that they extend.
     """
+    if type(value) is dict:
+        copied: JsonValue = value.copy()
+        if is_plain(copied):
+            return copied
     taking = _Taking()
     try:
         taken = taking.take(value, MAX_DEPTH)

@@ -152,7 +152,6 @@ def _validator(schema: Schema | None) -> Validator | None:
 def chosen_outcome(step: CompiledStep, context: TaskContext) -> tuple[StepOutcome, bool]:
     """Return what the condition of a step says over a context, and whether it matched; NULL takes `else`."""
     condition = step.condition
-    if condition is None:
-        return "continue", True
+    assert condition
     matched = condition.expression.matches(context)
     return (condition.then if matched else condition.otherwise), matched

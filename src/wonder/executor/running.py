@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import deque
-from typing import Literal
+from typing import Final, Literal
 
 from wonder.actions.protocol import NOTHING_USED, Metric, TaskContext, Usage
+from wonder.definitions.records.tasks import StepOutcome
 from wonder.errors import WonderError
 from wonder.executor.acting import Acting
 from wonder.executor.assignment import Assignment
@@ -13,11 +14,12 @@ from wonder.executor.errors import StepConditionFailed, TaskInputMisfit, TaskOut
 from wonder.executor.results import Failure, StepRecord, TaskResult, failure_from
 from wonder.executor.retries import delay_ms
 from wonder.language.targets import write
-from wonder.language.values import JsonValue, check_value
+from wonder.language.values import JsonValue, check_value, is_plain
 
 STEP_RECORDS_MAX = 1_000
 
 _NOTHING: JsonValue = {}
+_ALWAYS: Final[tuple[StepOutcome, bool]] = ("continue", True)
 
 
 class TaskExecution:
@@ -116,7 +118,7 @@ class TaskExecution:
         last: CompiledStep | None = None
         for step in self._task.steps:
             try:
-                outcome, matched = chosen_outcome(step, self._context)
+                outcome, matched = chosen_outcome(step, self._context) if step.condition else _ALWAYS
                 if outcome == "skip":
                     continue
                 if outcome == "succeed":
@@ -142,10 +144,24 @@ class TaskExecution:
         """Run one step and write what it gives to the context; return its failure."""
         environment = self._assignment.services.environment
         started_at_ms, started_ms = environment.now_ms(), environment.monotonic_ms()
-        acting = Acting(step.act, step.ref, self._assignment) if step.act else None
+        acting: Acting | None = None
         failure: Failure | None = None
         try:
-            self._context = await self._after(step, acting)
+            context = self._context
+            if step.act:
+                acting = Acting(step.act, step.ref, self._assignment)
+                output = self._taken = await acting.run(step.input_mapping.apply(context))
+            else:
+                assert step.on_context
+                context = step.on_context.apply(context, self._metrics.append)
+                output = _NOTHING
+            if step.output_mapping:
+                # Its `$` is the action's output, which may be any value, and it is an object, as it was written as one.
+                mapped = step.output_mapping.apply(output)  # type: ignore[arg-type]  # a query starts at any value
+                assert isinstance(mapped, dict)
+                for target, value in mapped.items():
+                    context, _ = write(context, step.targets[target], value)
+            self._context = context
         except WonderError as error:
             failure = failure_from(error, step.ref)
         except asyncio.CancelledError:
@@ -154,28 +170,11 @@ class TaskExecution:
         self._record(step, failure, started_at_ms, started_ms, acting)
         return failure
 
-    async def _after(self, step: CompiledStep, acting: Acting | None) -> TaskContext:
-        """Return the context as it is after a step."""
-        context = self._context
-        if acting:
-            output = self._taken = await acting.run(step.input_mapping.apply(context))
-        else:
-            assert step.on_context
-            context = step.on_context.apply(context, self._metrics.append)
-            output = _NOTHING
-        if step.output_mapping:
-            # Its `$` is the action's output, which may be any value, and it is an object, as it was written as one.
-            mapped = step.output_mapping.apply(output)  # type: ignore[arg-type]  # a query starts at any value
-            assert isinstance(mapped, dict)
-            for target, value in mapped.items():
-                context, _ = write(context, step.targets[target], value)
-        return context
-
     def _check_output(self, last: CompiledStep | None) -> tuple[Failure | None, bool]:
         """Hold the output against its schema and the limits of values; the last step says whether to try again."""
         output, validator = self._context["output"], self._task.output_validator
         try:
-            if output is not self._taken:
+            if output is not self._taken and not is_plain(output):
                 check_value(output)
             if validator and not validator.is_valid(output):
                 raise TaskOutputMisfit(self._task.name, validator.faults(output))

@@ -3,7 +3,7 @@
 import json
 from decimal import Decimal
 from math import isfinite
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,9 @@ MAX_DEPTH = 200
 MAX_BYTES = 16_000_000
 # Turning digits into an integer costs the square of their number, and a document may hold many such integers.
 MAX_DIGITS = 10_000
+_PLAIN_KEYS: Final = 100
+_PLAIN_LENGTH: Final = 1_000
+_WORD: Final = 2**63
 
 # Python's own int() and str() refuse integers with more digits than this.
 _PLAIN_DIGITS = 4_300
@@ -65,6 +68,31 @@ def check_value(value: object, *, max_bytes: int = MAX_BYTES) -> JsonValue:
     if size > max_bytes:
         raise BadValue(f"the value takes about {size:,} bytes; the limit is {max_bytes:,}")
     return value  # type: ignore[return-value]  # _check has just shown that it is JSON
+
+
+def is_plain(value: object) -> bool:
+    """Say whether a value is a small, flat object of scalars that can be stored: seen at a glance, and most are.
+
+    What is not plain may be JSON just as well; `check_value` tells.
+    """
+    if type(value) is not dict or len(value) > _PLAIN_KEYS:
+        return False
+    for key, held in value.items():
+        if type(key) is not str or not key.isascii() or len(key) > _PLAIN_LENGTH or "\x00" in key:
+            return False
+        kind = type(held)
+        if kind is str:
+            if not held.isascii() or len(held) > _PLAIN_LENGTH or "\x00" in held:
+                return False
+        elif kind is int:
+            if not -_WORD < held < _WORD:
+                return False
+        elif kind is float:
+            if held - held != 0.0:  # infinite, or no number
+                return False
+        elif kind is not bool and held is not None:
+            return False
+    return True
 
 
 def encode_json(value: JsonValue) -> str:
