@@ -104,6 +104,31 @@ async def test_long_insertions_are_copied_and_the_same_comes_back(things: Postgr
     assert await written(things) == values
 
 
+async def test_long_updates_are_one_statement_and_change_what_row_by_row_would(things: PostgresStore) -> None:
+    values = rows(0, COPIED_ROWS_MIN * 3)
+    await things.commit([(INSERT, values)])
+    every = """UPDATE "odd ""things" SET number = coalesce(CAST($2 AS BIGINT), number), real = $3, flag = $4,
+        written = $5
+        WHERE "a b" = $1 AND '$1' <> '"$2"'"""
+    changes = [
+        (key, -number if number % 3 else None, None, False, None) for key, number, *_ in values[:COPIED_ROWS_MIN]
+    ]
+    await things.commit([(every, changes)], independent=True)
+    assert things._unnested[every] is not None
+    by_row = await written(things)
+    assert by_row[1] == ("0001", -1, None, False, None)
+    assert by_row[3] == ("0003", 3, None, False, None)
+    assert by_row[COPIED_ROWS_MIN:] == values[COPIED_ROWS_MIN:]
+
+
+async def test_a_value_in_a_long_update_that_does_not_fit_is_refused_clearly(things: PostgresStore) -> None:
+    values = rows(0, COPIED_ROWS_MIN)
+    await things.commit([(INSERT, values)])
+    with pytest.raises(ValueRefused):
+        await things.commit([(UPDATE, [(key, 2**70) for key, *_ in values])], independent=True)
+    assert await written(things) == values
+
+
 @pytest.mark.parametrize(
     "bad",
     [

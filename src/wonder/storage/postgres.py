@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 
 from wonder.storage.errors import DatabaseUnsuitable, LeaseLost
-from wonder.storage.postgres_commits import COPIED_ROWS_MIN, Combined, insertion
+from wonder.storage.postgres_commits import COPIED_ROWS_MIN, SHAPES_KEPT, Combined, insertion, unnested
 from wonder.storage.postgres_errors import translated, translated_opening
 from wonder.storage.queries import Queries, load_queries
 from wonder.storage.store import Dialect, Entry, Fence, Row, Transaction, Value
@@ -33,6 +33,7 @@ class PostgresStore:
         self._pool, self._busy_seconds = pool, busy_seconds
         self._queries = load_queries("postgresql")
         self._combined = Combined(self._queries)
+        self._unnested: dict[str, str | None] = {}
 
     @classmethod
     async def open(cls, address: PostgresAddress, *, busy_seconds: float, connections: int) -> "PostgresStore":
@@ -116,7 +117,23 @@ class PostgresStore:
                     raise LeaseLost
                 for query, sql, rows in entries:
                     with translated(query):
-                        await _write(connection, sql, rows)
+                        if not (independent and await self._update_many(connection, sql, rows)):
+                            await _write(connection, sql, rows)
+
+    async def _update_many(self, connection: Connection, sql: str, rows: Sequence[Sequence[Value]]) -> bool:
+        """Update many rows with one statement; False if they are few, or it is no update."""
+        if len(rows) < COPIED_ROWS_MIN or not sql.startswith("UPDATE "):
+            return False
+        if sql not in self._unnested:
+            if len(self._unnested) >= SHAPES_KEPT:
+                self._unnested.clear()
+            types = [parameter.name for parameter in (await connection.prepare(sql)).get_parameters()]
+            self._unnested[sql] = unnested(sql, types)
+        many = self._unnested[sql]
+        if many is None:
+            return False
+        await connection.execute(many, *zip(*rows, strict=True))
+        return True
 
     async def close(self) -> None:
         """Let go of the server; what is under way ends first."""

@@ -1,7 +1,7 @@
-"""How a batch is sent to PostgreSQL: a small one as one statement, long insertions as COPY.
+"""How a batch is sent to PostgreSQL: a small one as one statement, long insertions as COPY, long updates as one.
 
 Every statement of its own is a round trip, and so are the beginning and the end of a transaction: for the few rows of
-a lone run that takes longer than everything else. Row by row insertion in turn is what takes long in a batch of many.
+a lone run that takes longer than everything else. Going row by row in turn is what takes long in a batch of many.
 """
 
 import re
@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from wonder.storage.queries import Queries, shifted
+from wonder.storage.queries import Queries, replaced, shifted
 from wonder.storage.store import Fence, Value
 
 ROWS_MAX = 48
 SHAPES_KEPT = 200
 COPIED_ROWS_MIN = 64
 _INSERTION = re.compile(r"INSERT INTO (\S+)\s+\(([^()]+)\)\s+VALUES\s+\(([^()]+)\)")
+
+_UPDATE = re.compile(r"(UPDATE .+?\sSET\s.+?)(\sWHERE\s.+)", re.DOTALL)
 
 Shape = tuple[tuple[str, int], ...]
 # (name or text of a query, its SQL, its rows of parameters)
@@ -86,6 +88,20 @@ def insertion(sql: str) -> Insertion | None:
     if re.split(r",\s*", found[3]) != [f"${number}" for number in range(1, len(columns) + 1)]:
         return None
     return Insertion(_unquoted(found[1]), [_unquoted(column) for column in columns])
+
+
+def unnested(sql: str, types: Sequence[str]) -> str | None:
+    """Write an UPDATE of one row, with parameters of these types, as one of many, whose parameters are lists.
+
+    No two of the rows that it is given may be the same row of the table.
+    """
+    found = _UPDATE.fullmatch(sql)
+    if not found:
+        return None
+    lists = ", ".join(f"CAST(${number} AS {name}[])" for number, name in enumerate(types, 1))
+    names = ", ".join(f"given_{number}" for number in range(1, len(types) + 1))
+    changes, condition = (replaced(part, "given.given_{}") for part in found.groups())
+    return f"{changes} FROM unnest({lists}) AS given ({names}){condition}"
 
 
 def _unquoted(name: str) -> str:

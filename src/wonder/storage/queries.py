@@ -66,6 +66,11 @@ def shifted(sql: str, by: int) -> str:
     return _PARAMETER.sub(lambda found: f"${int(found['number']) + by}" if found["number"] else found[0], sql)
 
 
+def replaced(sql: str, name: str) -> str:
+    """Put names in the place of a query's parameters; `{}` in the name is the parameter's number."""
+    return _PARAMETER.sub(lambda found: name.format(found["number"]) if found["number"] else found[0], sql)
+
+
 def _parse(text: str) -> Iterator[tuple[str, str]]:
     headers = list(_HEADER.finditer(text))
     ends = [header.start() for header in headers[1:]] + [len(text)]
