@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from support.definitions import update
+from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import bundle, calls, event_types, line, live_run_ids, running, settle, waits
 from wonder.actions.protocol import ActionFailed
 from wonder.app.api import open_wonder
@@ -240,3 +241,20 @@ async def test_many_runs_at_once_each_end_once(store_url: str) -> None:
         assert [result.output for result in results] == [{"n": 3}] * 100
         assert not wonder.engine.coordinator._live
         assert not wonder.engine.coordinator.ends._futures
+
+
+async def test_starts_at_the_same_moment_share_what_they_read(store_url: str) -> None:
+    """A thousand of them may come when what is known of the project is too old: one look is enough for all."""
+    reads: list[str] = []
+
+    class Counting(FaultyStore):
+        async def fetch_named(self, name: str, *parameters: Any) -> Any:
+            reads.append(name)
+            return await self._store.fetch_named(name, *parameters)
+
+    async with wonder_on(store_url, Counting) as wonder:
+        workflow = await wonder.deploy(bundle("one", {"start": update()}, []))
+        reads.clear()
+        runs = await asyncio.gather(*[wonder.start(workflow) for _ in range(50)])
+        assert len({run.id for run in runs}) == 50
+        assert reads.count("project_settings") == 1

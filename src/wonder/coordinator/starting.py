@@ -13,7 +13,7 @@ from wonder.definitions.records.workflows import Workflow
 from wonder.engine.control import check_input
 from wonder.engine.facts import RunStarted
 from wonder.engine.state import Limits, RunState
-from wonder.language.values import JsonValue, check_value
+from wonder.language.values import JsonValue, check_value, is_plain
 from wonder.storage.definitions import newest_version
 from wonder.storage.runs.headers import load_headers
 from wonder.storage.runs.recording import Batch
@@ -31,6 +31,7 @@ class Starter:
         self._coordinator = coordinator
         self._starts = Starts()
         self._known_settings: dict[str, tuple[float, ProjectSettings]] = {}
+        self._settings = SharedReads[str, ProjectSettings](self._load_settings)
         self._newest_versions = SharedReads[str, int](lambda id: newest_version(coordinator.store, id))
         self.admission = Admission(coordinator, self._concurrent_runs_max)
 
@@ -50,7 +51,8 @@ class Starter:
         if not workflow.enabled:
             raise WorkflowDisabled(workflow.name)
         coordinator = self._coordinator
-        check_value(run_input)
+        if not is_plain(run_input):
+            check_value(run_input)
         program = await self.program(workflow.workflow_def_id, workflow.pinned_version)
         filled, faults = check_input(program.workflow, run_input)
         if faults:
@@ -110,9 +112,11 @@ class Starter:
         now_ms = self._coordinator.clock.monotonic_ms()
         known = self._known_settings.get(project_id)
         if known is None or now_ms - known[0] > _SETTINGS_MS:
-            project = await load_project(self._coordinator.store, project_id)
-            known = self._known_settings[project_id] = (now_ms, project.settings)
+            known = self._known_settings[project_id] = (now_ms, await self._settings.get(project_id))
         return known[1]
+
+    async def _load_settings(self, project_id: str) -> ProjectSettings:
+        return (await load_project(self._coordinator.store, project_id)).settings
 
     async def _concurrent_runs_max(self, project_id: str) -> int | None:
         return (await self.settings(project_id)).rate_limits.max_concurrent_runs
