@@ -12,7 +12,7 @@ from expression_cases import Case, Coverage, Parameter
 from expression_differential import NAMES, Report, compare_all, compare_one
 from expression_oracle import Oracle
 
-from wonder.language.expressions import Expression
+from wonder.language.expressions.building import build
 from wonder.language.expressions.numbers import integer_prefix, real_prefix, real_text
 from wonder.language.expressions.parser import POWERS, parse
 
@@ -45,7 +45,7 @@ def test_exp_4_two_exchanged_precedences_are_found(lower: int, higher: int) -> N
     """The last two exchanges, with COLLATE, are left out: SQLite hands a collation on to the result either way."""
     exchange = {lower: higher, higher: lower}
     powers = {name: exchange.get(power, power) for name, power in POWERS.items()}
-    report = compare_all(SEED, 1, lambda text: Expression(text, parse(text, NAMES, powers)), stop_at_difference=True)
+    report = compare_all(SEED, 1, lambda text: build(text, parse(text, NAMES, powers)), stop_at_difference=True)
     assert report.differences
 
 

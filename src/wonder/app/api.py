@@ -21,7 +21,6 @@ from wonder.app.ids import new_ulid
 from wonder.app.seat import Seat, take_seat
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.outside import EVENT_TTL_SECONDS
-from wonder.definitions.loading import load_text, load_value
 from wonder.definitions.records.workflows import Workflow
 from wonder.engine.decisions import EndRun
 from wonder.engine.failure import Failure
@@ -85,6 +84,9 @@ class Wonder:
 
     async def deploy(self, definition: str | Path | Mapping[str, Any]) -> Workflow:
         """Check and store a definition, a file or a value; give its workflow. Raises DefinitionRefused."""
+        # Imported here, because they take 20 ms to load and a process that only runs does without them.
+        from wonder.definitions.loading import load_text, load_value
+
         if isinstance(definition, Mapping):
             loaded = load_value(check_value(dict(definition)))
         else:
@@ -239,11 +241,11 @@ async def open_wonder(
     registry = FunctionRegistry(modules, import_roots)
     for name, function in (functions or {}).items():
         registry.register(name, function)
-    async with (
-        open_app(url) as app,
-        take_seat(app.store, registry, new_ulid, runs=runs, lease_ms=lease_ms) as seat,
-    ):
-        with seldom_collected():
+    with seldom_collected():
+        async with (
+            open_app(url) as app,
+            take_seat(app.store, registry, new_ulid, runs=runs, lease_ms=lease_ms) as seat,
+        ):
             yield Wonder(app, seat)
 
 

@@ -28,7 +28,7 @@ class WorkspaceSettings(Record):
 
     allowed_model_providers: list[ModelProvider] | None = None
     allowed_mcp_servers: list[Name] | None = None
-    budget: Budget = Budget()
+    budget: Budget = Field(default_factory=Budget)
     allow_private_addresses: bool = False
     allow_shell: bool = False
 
@@ -58,13 +58,13 @@ class ProjectSettings(Record):
     """What a project allows its runs."""
 
     default_model_profile_id: Identifier | None = None
-    rate_limits: RateLimits = RateLimits()
-    budget: ProjectBudget = ProjectBudget()
-    snapshot_policy: SnapshotPolicy = SnapshotPolicy()
+    rate_limits: RateLimits = Field(default_factory=RateLimits)
+    budget: ProjectBudget = Field(default_factory=ProjectBudget)
+    snapshot_policy: SnapshotPolicy = Field(default_factory=SnapshotPolicy)
     files_root: Annotated[str, Field(min_length=1)] | None = None
     foreach_limit: Count = 100_000
     call_depth_max: Count = 20
-    retention: Retention = Retention()
+    retention: Retention = Field(default_factory=Retention)
 
 
 class Workspace(Record):
@@ -72,7 +72,7 @@ class Workspace(Record):
 
     id: Identifier
     name: Name
-    settings: WorkspaceSettings = WorkspaceSettings()
+    settings: WorkspaceSettings = Field(default_factory=WorkspaceSettings)
     created_at: Timestamp
     updated_at: Timestamp
 
@@ -84,7 +84,7 @@ class Project(Record):
     workspace_id: Identifier
     name: Name
     description: Description | None = None
-    settings: ProjectSettings = ProjectSettings()
+    settings: ProjectSettings = Field(default_factory=ProjectSettings)
     created_at: Timestamp
     updated_at: Timestamp
 

@@ -5,7 +5,6 @@ import codecs
 from wonder.definitions.source.document import Place, SourceDocument, SourceText
 from wonder.definitions.source.faults import SourceFault, SourceFaults
 from wonder.definitions.source.json_text import read_json
-from wonder.definitions.source.yaml_text import read_yaml
 from wonder.language.values import MAX_BYTES
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -40,6 +39,9 @@ def _read_json_or_yaml(source: SourceText) -> SourceDocument:
         except SourceFaults as refusal:
             if all(fault.code != "JSON_SYNTAX" for fault in refusal.faults):
                 raise
+    # Imported here, because the parser behind it takes 15 ms to load and JSON and values do without it.
+    from wonder.definitions.source.yaml_text import read_yaml
+
     return read_yaml(source)
 
 

@@ -9,7 +9,7 @@ from yaml.events import Event
 from wonder.definitions.source.document import SourceText
 from wonder.definitions.source.faults import FaultList, Unreadable
 
-_NOT_PRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_NOT_PRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 # Line breaks to YAML 1.1 and its parsers, plain characters to YAML 1.2: hidden from the parser while it works.
 _OLD_BREAKS: Final = "\x85\u2028\u2029"
 _PRIVATE_USE: Final = range(0xF0000, 0xF0100)

@@ -1,5 +1,6 @@
 """SQL scalar expressions over the context, with SQLite's meaning, compiled to closures (EXP-1 to EXP-7)."""
 
+from wonder.language.expressions.compiling import compile_expression, compile_structured
 from wonder.language.expressions.errors import (
     ExpressionFailed,
     ExpressionForbidden,
@@ -7,9 +8,8 @@ from wonder.language.expressions.errors import (
     ExpressionTooLarge,
     UnknownFunction,
 )
-from wonder.language.expressions.expression import Expression, compile_expression
+from wonder.language.expressions.expression import Expression
 from wonder.language.expressions.names import RESERVED_WORDS, ROOTS, Names, Path, is_item_var, parse_path, show_path
-from wonder.language.expressions.structured import compile_structured
 
 __all__ = [
     "RESERVED_WORDS",

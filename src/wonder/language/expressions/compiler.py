@@ -11,9 +11,9 @@ from wonder.language.expressions import conditionals, operators
 from wonder.language.expressions.comparison import Rules, collation_of_arguments, rules_for, rules_for_in
 from wonder.language.expressions.conditionals import Limit
 from wonder.language.expressions.functions import FUNCTIONS, OPERATORS
-from wonder.language.expressions.names import Path
 from wonder.language.expressions.numbers import MAX_INTEGER, MIN_INTEGER
-from wonder.language.expressions.operators import AS_VALUE, IS_FALSE, IS_TRUE, Evaluate, Outcomes, Scope, Test
+from wonder.language.expressions.operators import AS_VALUE, IS_FALSE, IS_TRUE, Evaluate, Outcomes, Test
+from wonder.language.expressions.readers import Scope, compile_reader
 from wonder.language.expressions.simplification import LIKELY, simplified, tested_truth
 from wonder.language.expressions.sql_values import SqlValue, cast, from_json, truth_of
 from wonder.language.expressions.tree import (
@@ -42,38 +42,6 @@ def compile_value(node: Node) -> Evaluate:
 def compile_test(node: Node, wanted: bool) -> Test:
     """Return a closure that tells whether a node is true (wanted) or false (not wanted); NULL is neither."""
     return _TESTS.get(type(node), _test_of_value)(node, wanted)
-
-
-def compile_reader(path: Path) -> Evaluate:
-    """Return a closure that gives the JSON value at a path, None where there is nothing."""
-    root, *rest = path
-    if len(rest) == 1 and type(rest[0]) is str:
-        return _field_reader(root, rest[0])
-
-    def read(scope: Scope) -> Any:
-        value = scope.get(root)  # type: ignore[arg-type]  # the first part of a path is a name
-        for segment in rest:
-            if type(segment) is int:
-                if type(value) is not list or segment >= len(value):
-                    return None
-                value = value[segment]
-            elif isinstance(value, dict):
-                value = value.get(segment)
-            else:
-                return None
-        return value
-
-    return read
-
-
-def _field_reader(root: str | int, name: str) -> Evaluate:
-    def read(scope: Scope) -> Any:
-        try:
-            return scope[root][name]  # type: ignore[index]  # the first part of a path is a name
-        except (KeyError, TypeError):
-            return None
-
-    return read
 
 
 def _reference(node: Reference) -> Evaluate:

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from wonder.language.expressions.comparison import Rules
-from wonder.language.expressions.operators import Evaluate, Scope, Test
+from wonder.language.expressions.operators import Evaluate, Test
+from wonder.language.expressions.readers import Scope
 from wonder.language.expressions.sql_values import Collation, SqlValue, apply_affinity, compare
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from wonder.language.expressions.errors import EvaluationError
 from wonder.language.expressions.json_text import Members, Node, Number, Text
 from wonder.language.expressions.limits import MAX_JSON_DEPTH
+from wonder.language.letters import NOT_FIRST_NOR_DOLLAR, NOT_NEXT_NOR_DOLLAR
 
 _SYNTAX_ERROR, _END_OF_TEXT = -1, 0
 _CLOSING: Final = {"}": -2, "]": -3, ",": -4, ":": -5}
@@ -16,8 +17,8 @@ _STRING_RUN = re.compile(r"[^\"'\\\x00-\x1f]*")
 _STANDARD_ESCAPE = re.compile(r"[\"\\/bfnrt]|u[0-9a-fA-F]{4}")
 _EXTENDED_ESCAPE = re.compile(r"['v\n\u2028\u2029]|0(?!\d)|x[0-9a-fA-F]{2}|\r\n?", re.ASCII)
 _LABEL = re.compile(
-    r"(?:[A-Za-z_$\x80-\U0010ffff]|\\u[0-9a-fA-F]{4})"
-    rf"(?:(?![{_WIDE_SPACE}])[A-Za-z0-9_$\x80-\U0010ffff]|\\u[0-9a-fA-F]{{4}})*"
+    rf"(?:[^{NOT_FIRST_NOR_DOLLAR}]|\\u[0-9a-fA-F]{{4}})"
+    rf"(?:(?![{_WIDE_SPACE}])[^{NOT_NEXT_NOR_DOLLAR}]|\\u[0-9a-fA-F]{{4}})*"
 )
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+")
 _DIGITS = re.compile(r"\d*", re.ASCII)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from wonder.language.expressions.errors import ExpressionSyntax
+from wonder.language.letters import NOT_FIRST, NOT_NEXT_NOR_DOLLAR
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -23,7 +24,7 @@ RESERVED_WORDS: Final = frozenset(
 )
 
 # The letters that SQLite takes: ASCII, and everything beyond it.
-_WORD = r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*"
+_WORD = rf"[^{NOT_FIRST}][^{NOT_NEXT_NOR_DOLLAR}]*"
 WORD: Final = re.compile(_WORD)
 _QUOTED = r'"(?:[^"]|"")*"'
 _SEGMENT = re.compile(rf"\.(?:({_WORD})|({_QUOTED}))|\[(\d+)\]", re.ASCII)

@@ -1,12 +1,13 @@
 """Operators as closures over their operands: arithmetic, bits, texts and comparison."""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import isnan
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from wonder.language.expressions.comparison import Rules
 from wonder.language.expressions.numbers import MAX_INTEGER, MIN_INTEGER
+from wonder.language.expressions.readers import Scope
 from wonder.language.expressions.sql_values import (
     Document,
     SqlValue,
@@ -19,7 +20,6 @@ from wonder.language.expressions.sql_values import (
 )
 from wonder.language.expressions.text_functions import join_texts
 
-Scope: TypeAlias = Mapping[str, Any]
 Evaluate: TypeAlias = Callable[[Scope], SqlValue]
 Test: TypeAlias = Callable[[Scope], bool]
 

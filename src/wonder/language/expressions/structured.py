@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from wonder.language.expressions.building import build
 from wonder.language.expressions.errors import ExpressionSyntax, ExpressionTooLarge
 from wonder.language.expressions.expression import Expression
 from wonder.language.expressions.limits import MAX_NESTING, MAX_STRUCTURED
@@ -19,14 +20,14 @@ _TESTS: Final = ("exists", "is_null")
 _OPERATORS: Final = (*_COMPARISONS, *_MEMBERSHIPS, *_CALLS, *_TESTS)
 
 
-def compile_structured(definition: JsonValue, names: Names) -> Expression:
-    """Compile a structured condition; raise ExpressionSyntax, with the place in the definition, if it is none."""
+def build_from_structured(definition: JsonValue, names: Names) -> Expression:
+    """Build an expression from a structured condition; raise ExpressionSyntax, with the place, if it is none."""
     text = encode_json(definition)
     if len(text) > MAX_STRUCTURED:
         raise ExpressionTooLarge(
             text, 0, f"the condition has {len(text):,} characters as JSON, the limit is {MAX_STRUCTURED:,}; split it up"
         )
-    return Expression(text, _Reader(text, names).condition(definition, "", 1))
+    return build(text, _Reader(text, names).condition(definition, "", 1))
 
 
 class _Reader:

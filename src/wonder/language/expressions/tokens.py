@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from wonder.language.expressions.errors import ExpressionForbidden, ExpressionSyntax, ExpressionTooLarge
 from wonder.language.expressions.limits import MAX_LENGTH
 from wonder.language.expressions.names import RESERVED_WORDS, WORD, Path, read_path
+from wonder.language.letters import NOT_NEXT_NOR_DOLLAR
 
 _SPACE = re.compile(r"(?:[ \t\n\f\r\ufeff]|--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z))*")
 _NUMBER = re.compile(
@@ -14,7 +15,7 @@ _NUMBER = re.compile(
 _MISPLACED_SEPARATOR = re.compile(r"(?<![0-9a-fA-F])_|_(?![0-9a-fA-F])")
 _TEXT = re.compile(r"'(?:[^']|'')*'")
 _OPERATOR = re.compile(r"\|\||->>|->|<<|>>|<=|>=|<>|!=|==|[=<>+\-*/%&|~(),]")
-_IDENTIFIER_CHARACTER = re.compile(r"[A-Za-z0-9_$\x80-\U0010ffff]")
+_IDENTIFIER_CHARACTER = re.compile(rf"[^{NOT_NEXT_NOR_DOLLAR}]")
 
 Kind = Literal["number", "text", "path", "function", "word", "operator", "end"]
 

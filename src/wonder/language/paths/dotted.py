@@ -3,11 +3,12 @@
 import re
 from typing import Final
 
+from wonder.language.letters import NOT_FIRST, NOT_NEXT
 from wonder.language.paths.faults import PathSyntax
 from wonder.language.paths.getters import Path
 from wonder.language.paths.query import SEGMENTS_MAX, TEXT_MAX, compile_query
 
-_WORD: Final = re.compile(r"[A-Za-z_\u0080-\U0010FFFF][A-Za-z0-9_\u0080-\U0010FFFF]*")
+_WORD: Final = re.compile(rf"[^{NOT_FIRST}][^{NOT_NEXT}]*")
 _QUOTED: Final = re.compile(r'"((?:[^"\x00\uD800-\uDFFF]|"")*+)"')
 _INDEX: Final = re.compile(r"\[(0|[1-9][0-9]{0,14})\]")
 

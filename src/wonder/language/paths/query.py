@@ -3,13 +3,14 @@
 import re
 from typing import Final
 
+from wonder.language.letters import NOT_FIRST, NOT_NEXT
 from wonder.language.paths.faults import PathSyntax
 from wonder.language.paths.getters import Getter, Path, getter
 
 TEXT_MAX = 10_000
 SEGMENTS_MAX = 200
 
-_NAME = r"\.[A-Za-z_\u0080-\uD7FF\uE000-\U0010FFFF][A-Za-z0-9_\u0080-\uD7FF\uE000-\U0010FFFF]*"
+_NAME = rf"\.[^{NOT_FIRST}\uD800-\uDFFF][^{NOT_NEXT}\uD800-\uDFFF]*"
 _INDEX = r"\[(?:0|-?[1-9][0-9]{0,14})\]"  # fifteen digits stay below 2^53, where RFC 9535 ends
 _QUOTED = r"\['[^'\\\x00-\x1f\uD800-\uDFFF]*'\]"
 _PLAIN: Final = re.compile(rf"\$(?:{_NAME}|{_INDEX}|{_QUOTED})*")

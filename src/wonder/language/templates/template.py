@@ -3,11 +3,8 @@
 from typing import Literal
 
 from wonder.language.paths import Path
-from wonder.language.templates.compiler import Place, TemplateCompiler
 from wonder.language.templates.faults import TemplateSyntax
-from wonder.language.templates.parser import parse_template
 from wonder.language.templates.rendering import Output, Render, Scope
-from wonder.language.templates.whitespace import strip_whitespace
 from wonder.language.values import JsonValue
 
 TEXT_MAX = 1_000_000
@@ -37,6 +34,11 @@ def compile_template(text: str, *, escape: Literal["none", "url"] = "none", outp
     """
     if len(text) > TEXT_MAX:
         raise TemplateSyntax(text, TEXT_MAX, f"longer than {TEXT_MAX:,} characters", "shorten it")
+    # Imported here, because they take 8 ms to load and many workflows have no template.
+    from wonder.language.templates.compiler import Place, TemplateCompiler
+    from wonder.language.templates.parser import parse_template
+    from wonder.language.templates.whitespace import strip_whitespace
+
     program = parse_template(text)
     strip_whitespace(program)
     compiler = TemplateCompiler(text, percent_encode=escape == "url")
