@@ -1,6 +1,7 @@
 """Opening a database: every way in which it can't be opened says why and what to do."""
 
 import asyncio
+import resource
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from wonder.storage.errors import (
     BadDatabaseUrl,
     ConnectionLost,
     DatabaseBusy,
+    DatabaseFailed,
     DatabaseUnreachable,
     DatabaseUnsuitable,
     DiskFull,
@@ -166,6 +168,22 @@ async def test_a_full_disk_keeps_nothing_of_the_transaction(tmp_path: Path) -> N
     with pytest.raises(DiskFull, match="make room"):
         await store.commit([("INSERT INTO big VALUES ($1)", [("x" * 3_000_000,)])])
     assert await store.query("SELECT count(*) FROM big") == [(0,)]
+    await store.close()
+
+
+async def test_a_file_that_may_not_grow_is_told_with_where_to_look(tmp_path: Path) -> None:
+    store = await open_store(f"sqlite:///{tmp_path}/app.db")
+    async with store.transaction() as transaction:
+        await transaction.run("CREATE TABLE big (x TEXT)")
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, most))
+    try:
+        with pytest.raises(DatabaseFailed, match="room, at quotas and at ulimit -f"):
+            await store.commit([("INSERT INTO big VALUES ($1)", [("x" * 3_000_000,)])])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    assert await store.query("SELECT count(*) FROM big") == [(0,)]
+    await store.commit([("INSERT INTO big VALUES ($1)", [("x" * 3_000_000,)])])
     await store.close()
 
 

@@ -3,14 +3,18 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from support.engine_runs import workflow
 from support.recorded_runs import RecordedPlayer, create_tables, new_plan
+from support.systems import until
 from wonder.storage.errors import DatabaseBusy, LeaseLost, WriteRefused
 from wonder.storage.opening import open_store
+from wonder.storage.queries import load_queries
 from wonder.storage.runs.leases import FileLock, Lease, claim_lease, is_held, lock_path, read_lease
 from wonder.storage.runs.starting import insert_runs
 from wonder.storage.store import Store
@@ -205,3 +209,33 @@ async def test_a_lock_file_that_can_not_be_opened_is_said_clearly(tmp_path: Path
     with pytest.raises(WriteRefused, match="lock file"):
         await claim_lease(store, "first")
     await store.close()
+
+
+async def test_inv_5_an_owner_that_stopped_in_the_middle_of_a_statement_is_replaced(fresh_postgres_url: str) -> None:
+    """INV-5: for the server it is not idle, so that nothing but a claim ends its transaction."""
+    store = await open_store(fresh_postgres_url)
+    lease = await take(store, "stopped", lease_ms=100)
+    connection = await asyncpg.connect(fresh_postgres_url)
+    stopped = asyncio.Event()
+
+    async def rows() -> AsyncIterator[bytes]:
+        stopped.set()
+        await asyncio.sleep(60)
+        yield b""
+
+    try:
+        await connection.execute("BEGIN")
+        assert await connection.fetch(load_queries("postgresql")[lease.fence.query], *lease.fence.parameters)
+        copying = asyncio.create_task(connection.copy_to_table("requests", source=rows()))
+        await stopped.wait()
+        await asyncio.sleep(0.15)
+        # A commit may take that long: whoever claims for a minute waits for a minute.
+        assert await claim_lease(store, "next", lease_ms=60_000) is None
+        assert not await store.fetch("lease_is_unlocked", "engine")
+        assert await until(lambda: claim_lease(store, "next", lease_ms=100), seconds=5)
+        copying.cancel()
+        await asyncio.gather(copying, return_exceptions=True)
+        assert connection.is_closed()
+    finally:
+        connection.terminate()
+        await store.close()

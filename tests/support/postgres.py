@@ -9,6 +9,7 @@ import stat
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class PostgresServer:
     folder: Path
     binaries: Path
     server: subprocess.Popen[bytes]
+    settings: dict[str, str]
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def url(self, database: str) -> str:
@@ -63,6 +65,24 @@ class PostgresServer:
             raise PostgresUnavailable(f"{statement!r} failed: {finished.stderr.strip()}")
         return finished.stdout.strip()
 
+    def kill(self) -> None:
+        """End the server and all of its processes with SIGKILL, as a crash of the machine would."""
+        processes = [self.server.pid, *_children(self.server.pid)]
+        # Stopped first, so that none of them sees another one die and ends by itself, in order.
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process_id in processes:
+                with suppress(ProcessLookupError):
+                    os.kill(process_id, number)
+        self.server.wait()
+        for process_id in processes:
+            while not _is_dead(process_id):
+                time.sleep(0.001)
+
+    def start_again(self) -> None:
+        """Start the server on what it left on the disk."""
+        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+        self.server = _start(self.binaries, self.folder, self.settings).server
+
     def stop(self) -> None:
         """Stop the server at once and remove all that it kept."""
         self.server.send_signal(signal.SIGINT)
@@ -74,8 +94,8 @@ class PostgresServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start_postgres() -> PostgresServer:
-    """Make a new cluster in a temporary folder and start its server on a Unix socket there."""
+def start_postgres(**settings: str) -> PostgresServer:
+    """Make a new cluster in a temporary folder and start its server on a Unix socket there; `settings` go over ours."""
     # Not in pytest's own folder: that has mode 0700, and the server runs as another user when the tests run as root.
     folder = Path(tempfile.mkdtemp(prefix="wonder-postgres-"))
     folder.chmod(0o711)
@@ -84,7 +104,7 @@ def start_postgres() -> PostgresServer:
         for name in ("data", "socket"):
             _make_folder(folder / name)
         _initialize(binaries, folder)
-        return _start(binaries, folder)
+        return _start(binaries, folder, SETTINGS | settings)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -137,14 +157,14 @@ def _initialize(binaries: Path, folder: Path) -> None:
         raise PostgresUnavailable(f"initdb failed: {finished.stderr.strip()} {finished.stdout.strip()}")
 
 
-def _start(binaries: Path, folder: Path) -> PostgresServer:
-    settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-    postgres = [binaries / "postgres", "-D", folder / "data", "-k", folder / "socket", *settings]
+def _start(binaries: Path, folder: Path, settings: dict[str, str]) -> PostgresServer:
+    words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    postgres = [binaries / "postgres", "-D", folder / "data", "-k", folder / "socket", *words]
     # The signal of a parent's death: a killed test run leaves no server behind.
     command = [*_as_server_user("--pdeathsig", "INT"), *ENVIRONMENT, *postgres]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=folder)
-    running = PostgresServer(folder, binaries, server)
+    running = PostgresServer(folder, binaries, server, settings)
     deadline = time.monotonic() + START_SECONDS
     while not _accepts(running):
         if server.poll() is not None or time.monotonic() > deadline:
@@ -158,3 +178,21 @@ def _start(binaries: Path, folder: Path) -> PostgresServer:
 def _accepts(running: PostgresServer) -> bool:
     command = [running.binaries / "pg_isready", "-q", "-h", running.folder / "socket", "-d", "postgres"]
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def _is_dead(process_id: int) -> bool:
+    try:
+        # One that nobody has asked how it ended stays in the list, and holds nothing any more.
+        return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def _children(process_id: int) -> list[int]:
+    """Give the processes that a process has made and that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == process_id:
+                found.append(int(path.parent.name))
+    return found

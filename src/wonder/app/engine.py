@@ -19,7 +19,7 @@ from wonder.coordinator.requests import RequestDesk
 from wonder.coordinator.starting import Starter
 from wonder.errors import WonderError
 from wonder.executor.assignment import Services
-from wonder.executor.environment import SystemEnvironment
+from wonder.executor.environment import Environment, SystemEnvironment
 from wonder.executor.executor import Executor
 from wonder.executor.stored_idempotency import StoredIdempotency
 from wonder.storage.errors import LeaseLost
@@ -57,8 +57,9 @@ class Engine:
         *,
         runs: Runs = "all",
         lease_ms: int = LEASE_MS,
+        environment: Environment | None = None,
     ) -> None:
-        self.environment = SystemEnvironment()
+        self.environment = environment or SystemEnvironment()
         self._threads = Threads()
         registry = ActionRegistry([*own_kinds(functions, self._threads), *announced_kinds()])
         self._idempotency = StoredIdempotency(store, lease, self.environment)
@@ -102,9 +103,10 @@ class Engine:
 
     async def _keep_going(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_again(self._renew))
+            # What was just claimed need not be renewed, and each look at once is a connection more at the start.
+            group.create_task(_again(self._renew, self._lease_ms / 3_000))
             group.create_task(_again(self._look_for_timers))
-            group.create_task(_again(self._look_for_requests))
+            group.create_task(_again(self._look_for_requests, _REQUESTS_SECONDS))
             group.create_task(_again(self._look_for_queued))
             group.create_task(_again(self._tidy))
 
@@ -138,8 +140,9 @@ class Engine:
         return _TIDY_SECONDS if all_gone else _TIDY_ON_SECONDS
 
 
-async def _again(work: Callable[[], Awaitable[float]]) -> None:
+async def _again(work: Callable[[], Awaitable[float]], first_seconds: float = 0.0) -> None:
     """Do something again and again, each time after as many seconds as it says, whatever goes wrong."""
+    await asyncio.sleep(first_seconds)
     while True:
         try:
             seconds = await work()

@@ -67,7 +67,7 @@ class Seat:
         if lease is None:
             return
         self._lease = lease
-        engine = Engine(self._store, lease, self._functions, self._new_id, runs=self._runs, lease_ms=self._lease_ms)
+        engine = self._new_engine(lease)
         try:
             await engine.begin()
             self.engine = engine
@@ -77,6 +77,9 @@ class Seat:
             self.engine = engine
             await self._close_engine()
             raise
+
+    def _new_engine(self, lease: Lease) -> Engine:
+        return Engine(self._store, lease, self._functions, self._new_id, runs=self._runs, lease_ms=self._lease_ms)
 
     async def _close_engine(self) -> None:
         engine, lease = self.engine, self._lease

@@ -139,7 +139,8 @@ class Outside:
 
 def _answer_fact(run: LiveRun, item: InboxItem, value: JsonValue, by: str | None) -> Fact:
     token = run.state.tokens.get(item.token_id or "")
-    if token is None:
+    # A token that was answered may live on, at a join: the answer that came second must hear that it is none.
+    if token is None or token.wait is None or token.wait.get("item_id") != item.id:
         raise ItemClosed(item.id)
     if faults := check_answer(token, value):
         raise InputRefused("the answer", faults)

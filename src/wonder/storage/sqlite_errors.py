@@ -18,6 +18,9 @@ from wonder.storage.errors import (
     WriteRefused,
 )
 
+# SQLite says "full" only where a disk refuses a write; a quota and a limit of file sizes look like a broken disk.
+_CAN_T_GROW = (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE)
+
 
 @contextmanager
 def translated(query: str, database: str) -> Iterator[None]:
@@ -48,6 +51,10 @@ def _translation(error: Exception, query: str, database: str) -> WonderError | N
             return DatabaseUnreachable(database, f"{reason}; check the folder's and the file's rights")
         case apsw.NotADBError():
             return NotADatabase(database, reason)
+        case apsw.IOError() if getattr(error, "extendedresult", 0) in _CAN_T_GROW:
+            return DatabaseFailed(
+                f"{reason}; a file can't grow, so look at the disk's room, at quotas and at ulimit -f"
+            )
         case apsw.CorruptError() | apsw.IOError():
             return DatabaseFailed(reason)
         case OverflowError():

@@ -69,8 +69,12 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
     try:
         async with store.transaction() as transaction:
             rows = await transaction.fetch("lease_is_unlocked", name)
-            if rows:
+            is_unlocked = bool(rows)
+            if is_unlocked:
                 rows = await transaction.fetch("claim_lease", name, owner_id, None if lock else lease_ms)
+        if not is_unlocked:
+            # The next claim finds the lease free, if this was an owner that can't go on.
+            await store.fetch("end_stopped_owner", name, lease_ms)
     except BaseException:
         if lock:
             lock.free()

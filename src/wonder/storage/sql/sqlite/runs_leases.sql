@@ -11,6 +11,10 @@ ON CONFLICT (name) DO UPDATE SET owner_id = excluded.owner_id, epoch = leases.ep
     deadline_ms = excluded.deadline_ms, claimed_ms = excluded.claimed_ms
 RETURNING epoch;
 
+-- name: end_stopped_owner
+-- Never asked here, where nobody else is inside a write transaction of ours.
+SELECT 1 WHERE $1 IS NULL AND $2 IS NULL;
+
 -- name: renew_lease
 -- The lock lives as long as the process; what is asked is only whether the lease is still ours.
 UPDATE leases SET deadline_ms = CAST($4 AS INTEGER) WHERE name = $1 AND owner_id = $2 AND epoch = $3;
