@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+N ?= 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fix bench clean
+.PHONY: help run test check fix bench simulate clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,9 @@ fix: $(READY) ## format, and mend what can be mended by itself
 
 bench: $(READY) ## measure, as a table and in benchmarks/results/
 	$(BIN)/python -m benchmarks
+
+simulate: $(READY) ## simulate N seeds of faults, 20,000 if not said otherwise
+	$(BIN)/python -m simulation --seeds 0-$(N)
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

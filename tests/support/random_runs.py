@@ -1,7 +1,8 @@
 """Random workflows, and random facts for their runs, each by a seed that replays it."""
 
 from random import Random
-from typing import Any
+
+from simulation.graphs import random_graph
 
 from support.engine_runs import workflow
 from wonder.engine.compiled import CompiledWorkflow
@@ -24,92 +25,11 @@ from wonder.engine.facts import (
 from wonder.engine.failure import Failure
 from wonder.engine.state import RunState, Token
 
-_CONDITIONS = [
-    "state.n > 1",
-    "state.n IS NULL OR state.n < 3",
-    "_branch.index = 0",
-    "_branch.index % 2 = 1",
-    "item > 1",
-    "output.last = 'x'",
-]
-_STRATEGIES: list[Any] = ["all", "all", "any", {"m_of_n": 1}, {"m_of_n": 2}, {"m_of_n": 3}]
-_MERGES = ["append", "keyed_by_branch", "last_wins", "merge_object"]
-
 
 def random_workflow(random: Random) -> CompiledWorkflow:
     """Make a workflow of a few nodes in which fan-outs, joins, loops, waits and error routes meet by chance."""
-    names = [f"n{number}" for number in range(random.randint(3, 8))]
-    nodes = {name: _node(random) for name in names}
-    transitions: list[dict[str, Any]] = []
-    joins: dict[str, dict[str, Any]] = {}
-    for place in range(len(names) - 1):
-        for priority in range(tiers := random.randint(1, 2)):
-            for _ in range(random.choice([1, 1, 1, 2, 3])):
-                made = _transition(random, names, place, priority, joins)
-                if priority == tiers - 1 and random.random() < 0.8:
-                    made.pop("if", None)
-                transitions.append(made)
-    fields: dict[str, Any] = {}
-    if random.random() < 0.3:
-        fields = {"timeout_ms": random.choice([5, 10, 30]), "on_timeout": random.choice(["fail", "human_gate"])}
-    return workflow(nodes, transitions, **fields)
-
-
-def _node(random: Random) -> dict[str, Any]:
-    kind = random.random()
-    if kind < 0.5:
-        return {"input": {"s": "$.state", "i": "$.item"}, "output": random.choice([{}, {"state.n": "$.n"}]) or None}
-    if kind < 0.75:
-        updates = [("state.n", "coalesce(state.n, 0) + 1"), ("output.last", {"$literal": "x"}), ("state.o.a", 1)]
-        return {"updates": random.sample(updates, random.randint(0, 2))}
-    if kind < 0.8:
-        return {"kind": "assert", "expr": "coalesce(state.n, 0) < 2"}
-    return random.choice(
-        [
-            {"kind": "sleep", "ms": random.randint(0, 20)},
-            {"kind": "human_input", "prompt": "well?", "deadline_ms": 30, "output": {"state.n": "$"}},
-            {"kind": "wait_for_event", "event": "e", "timeout_ms": 20},
-            {"kind": "workflow_call", "workflow_def_id": "w", "task": {"timeout_ms": 40}},
-        ]
-    )
-
-
-def _transition(
-    random: Random, names: list[str], place: int, priority: int, joins: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
-    back = random.random() < 0.12
-    to = random.choice(names[: place + 1] if back else names[place + 1 :])
-    made: dict[str, Any] = {"from": names[place], "to": to, "priority": priority}
-    if back or random.random() < 0.05:
-        made["loop_config"] = {"max_iterations": random.randint(1, 2)}
-    chance = random.random()
-    if chance < 0.15:
-        made["if"] = "_last_error.code = 'BROKEN' OR _last_error.code = 'ASSERTION_FAILED'"
-    elif chance < 0.35:
-        made["if"] = random.choice(_CONDITIONS)
-    if random.random() < 0.45:
-        made["join"] = joins.setdefault(to, _join(random, names[: place + 1]))
-    if "join" not in made and random.random() < 0.3:
-        limit = random.choice([None, 1, 2])
-        made["foreach"] = {
-            "collection": random.choice(["input.two", "input.none", "input.three"]),
-            "max_parallel": limit,
-        }
-    elif random.random() < 0.15:
-        made["spawn_count"] = random.randint(1, 3)
-    return made
-
-
-def _join(random: Random, upstream: list[str]) -> dict[str, Any]:
-    merge = {"source": "_branch.output", "target": "state.m", "strategy": random.choice(_MERGES)}
-    return {
-        "strategy": random.choice(_STRATEGIES),
-        "sibling_group": random.choice(upstream),
-        "merge": random.choice([merge, None]),
-        "on_early_complete": random.choice(["cancel", "abandon"]),
-        "timeout_ms": random.choice([None, None, 10]),
-        "on_timeout": random.choice(["fail", "proceed_with_available"]),
-    }
+    graph = random_graph(random)
+    return workflow(graph.nodes, graph.transitions, **graph.fields)
 
 
 INPUT = {"two": [1, 2], "none": [], "three": [3, 4, 5]}

@@ -1,0 +1,153 @@
+"""Bugs in the one writer: what is durable before what acts, what follows a commit that failed, and who hears of it."""
+
+from proof.bugs.bug import Bug
+
+COMMITS = "tests/coordinator/test_commit_order.py"
+DURABLE = "tests/coordinator/test_durable_first.py"
+FAILING = "tests/coordinator/test_failing_commits.py"
+CONTROLLING = "tests/coordinator/test_controlling_runs.py"
+RUNNING = "tests/coordinator/test_running_workflows.py"
+WAITING = "tests/coordinator/test_waiting_runs.py"
+KEPT = "tests/coordinator/test_kept_events.py"
+QUEUED = "tests/coordinator/test_queued_runs.py"
+TOKENS = "tests/coordinator/test_tokens_of_runs.py"
+SIMULATION = "simulation --seeds 0-60 --processes 1"
+
+BUGS = (
+    Bug(
+        "acts-before-the-commit",
+        "coordinator/commits.py",
+        "        try:\n            await batch.commit(",
+        "        self._release(decided)\n        try:\n            await batch.commit(",
+        "tasks are dispatched and ends are told before they are durable",
+        (DURABLE,),
+    ),
+    Bug(
+        "fence-dropped",
+        "coordinator/commits.py",
+        "await batch.commit(self._store, fence=self._lease.fence)",
+        "await batch.commit(self._store)",
+        "an engine that was replaced goes on writing",
+        (f"{FAILING}::test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so",),
+    ),
+    Bug(
+        "two-commits-at-a-time",
+        "coordinator/commits.py",
+        "if self._committing is not None or self._stopped is not None or",
+        "if self._stopped is not None or",
+        "what is decided later can be stored before what it stands on",
+        (COMMITS,),
+    ),
+    Bug(
+        "durable-too-early",
+        "coordinator/commits.py",
+        "        elif self._committing is not None:\n            self._committing_for.append(future)\n",
+        "",
+        "who waits for the commit under way is told that it is durable",
+        (DURABLE,),
+    ),
+    Bug(
+        "later-decisions-survive-a-failed-commit",
+        "coordinator/commits.py",
+        "lost, unheard = runs | self._runs, waiting + self._waiting",
+        "lost, unheard = runs, waiting + self._waiting",
+        "runs go on in memory with decisions that went with the commit before",
+        (DURABLE,),
+    ),
+    Bug(
+        "engine-goes-on-without-its-lease",
+        "coordinator/coordinator.py",
+        "        if isinstance(error, LeaseLost):\n            self.stop(error)\n            return\n",
+        "",
+        "an engine that lost its lease takes it for a passing fault and tries again",
+        (DURABLE,),
+    ),
+    Bug(
+        "task-dispatched-twice",
+        "coordinator/coordinator.py",
+        "token is None or run.dropped or order.token_id in run.tasks:",
+        "token is None or run.dropped:",
+        "a task that a worker has is given to one again",
+        (DURABLE,),
+    ),
+    Bug(
+        "nothing-dispatched-again",
+        "coordinator/coordinator.py",
+        "        for dispatch in redispatch(run.state):\n            self._dispatch(run, dispatch)\n",
+        "",
+        "what workers had when their process died is never run again",
+        (SIMULATION, f"{TOKENS}::test_ctl_5a_all_tokens_are_made_and_so_many_are_under_way_also_after_a_restart"),
+    ),
+    Bug(
+        "parked-before-its-commit",
+        "coordinator/live.py",
+        "return not (self.uncommitted or self.tasks or self.pins)",
+        "return not (self.tasks or self.pins)",
+        "a run is let out of memory while its rows are not durable, and is loaded again as it was before",
+        (DURABLE,),
+    ),
+    Bug(
+        "timers-not-armed-again",
+        "coordinator/timers.py",
+        "                self._fire(run_id, key)\n        self._arm()\n",
+        "                self._fire(run_id, key)\n",
+        "after one timer has fired, the next ones are swallowed",
+        ("tests/coordinator/test_near_timers.py",),
+    ),
+    Bug(
+        "overdue-timers-not-loaded",
+        "coordinator/recovery.py",
+        "        await self._outside.reconcile()\n        await self.load_timers()\n",
+        "        await self._outside.reconcile()\n",
+        "timers whose commit was stored and not acknowledged are in nobody's memory",
+        (COMMITS,),
+    ),
+    Bug(
+        "ended-child-not-told-after-a-crash",
+        "coordinator/calls.py",
+        "            await self._tell(child)\n",
+        "            pass\n",
+        "a caller waits for ever for a sub-workflow that ended just before the process died",
+        (f"{FAILING}::test_a_run_survives_a_commit_that_fails_at_any_moment", FAILING),
+    ),
+    Bug(
+        "lost-call-not-started-again",
+        "coordinator/calls.py",
+        "            await self.ensure(call.run_id, call.token_id)\n",
+        "            pass\n",
+        "a sub-workflow whose start got lost is never started",
+        (f"{FAILING}::test_a_run_survives_a_commit_that_fails_at_any_moment", FAILING),
+    ),
+    Bug(
+        "child-starts-while-its-caller-is-paused",
+        "coordinator/calls.py",
+        "if caller is None or token is None or caller.state.paused is not None:",
+        "if caller is None or token is None:",
+        "a sub-workflow starts although its caller was paused before it",
+        (f"{CONTROLLING}::test_a_caller_that_is_paused_before_its_call_starts_it_when_it_is_resumed", CONTROLLING),
+    ),
+    Bug(
+        "kept-event-given-twice",
+        "coordinator/kept_events.py",
+        "        coordinator.commits.batch.use_event(kept.id, coordinator.clock.now_ms())\n",
+        "",
+        "an event that was kept is given to everybody who comes",
+        (f"{KEPT}::test_each_kept_event_goes_to_one_run_the_oldest_first",),
+    ),
+    Bug(
+        "event-and-wait-miss-each-other",
+        "coordinator/outside.py",
+        "        async with self._kept.lock:\n            await coordinator.durable()\n",
+        "        async with self._kept.lock:\n",
+        "an event does not see a token whose wait is not durable yet, and neither hears of the other",
+        (KEPT, WAITING),
+    ),
+    Bug(
+        "one-run-too-many",
+        "coordinator/admission.py",
+        "full = limit is not None and len(self._counted.get(project_id, ())) >= limit",
+        "full = limit is not None and len(self._counted.get(project_id, ())) > limit",
+        "a project has one run more going than max_concurrent_runs",
+        (f"{QUEUED}::test_further_runs_queue_in_order",),
+    ),
+)

@@ -1,0 +1,191 @@
+"""Bugs in what is remembered: a skipped fsync, a fence that stops nobody, rows that are left out or left behind."""
+
+from proof.bugs.bug import Bug
+
+OPENING = "tests/storage/test_opening.py"
+RECORDING = "tests/storage/test_runs_recording.py"
+IN_FULL = "tests/storage/test_runs_in_full.py"
+ROWS = f"{RECORDING}::test_random_runs_are_the_same_out_of_their_rows_after_every_commit"
+LEASES = "tests/storage/test_runs_leases.py"
+REPLACED = f"{LEASES}::test_inv_5_a_commit_of_a_replaced_owner_fails_and_writes_nothing"
+WAITING = "tests/storage/test_runs_waiting.py"
+STARTING = "tests/storage/test_runs_starting.py"
+POSTGRES = "tests/storage/test_postgres_commits.py"
+RECORDS = "tests/storage/test_idempotency_records.py"
+CHECKER = "tests/checker/test_checker.py::test_runs_of_every_kind_break_no_rule"
+ONE_COMMIT = "tests/coordinator/test_tasks_of_runs.py::test_tsk_1_a_task_costs_one_commit_however_many_steps_it_has"
+
+BUGS = (
+    Bug(
+        "fsync-skipped",
+        "storage/sqlite_connection.py",
+        'wanted = {"synchronous": FULL,',
+        'wanted = {"synchronous": 1,',
+        "SQLite answers before a commit is on the disk",
+        (f"{OPENING}::test_an_sqlite_file_is_opened_with_full_durability",),
+    ),
+    Bug(
+        "fsync-skipped-on-postgresql",
+        "storage/postgres.py",
+        "                init=_set_up,\n",
+        "",
+        "a server that is set to answer before a commit is on the disk is left so",
+        (f"{OPENING}::test_commits_are_durable_even_where_the_server_would_answer_before",),
+    ),
+    Bug(
+        "fence-not-asked-on-sqlite",
+        "storage/sqlite.py",
+        "        _check_fence(fence, connection)\n",
+        "",
+        "who lost the lease can write to SQLite",
+        (REPLACED,),
+    ),
+    Bug(
+        "fence-not-asked-on-postgresql",
+        "storage/postgres.py",
+        "                if fence is not None and not await connection.fetch("
+        "self._queries[fence.query], *fence.parameters):\n                    raise LeaseLost\n",
+        "",
+        "who lost the lease can write batches of many rows to PostgreSQL",
+        (REPLACED,),
+    ),
+    Bug(
+        "fence-without-consequence",
+        "storage/postgres_commits.py",
+        '"SELECT 1 / count(*) FROM fence"',
+        '"SELECT count(*) FROM fence"',
+        "who lost the lease can write batches of few rows to PostgreSQL",
+        (f"{POSTGRES}::test_inv_5_a_combined_statement_writes_nothing_when_the_lease_is_lost",),
+    ),
+    Bug(
+        "fence-not-locked",
+        "storage/sql/postgresql/runs_leases.sql",
+        " FOR SHARE;",
+        ";",
+        "a claim comes between the look at the fence and the commit that relies on it",
+        (LEASES,),
+    ),
+    Bug(
+        "lease-taken-from-its-owner",
+        "storage/sql/postgresql/runs_leases.sql",
+        "WHERE leases.deadline_ms <= CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)\n",
+        "",
+        "a lease that has not run out can be claimed",
+        (f"{LEASES}::test_a_lease_has_one_owner_until_it_is_released",),
+    ),
+    Bug(
+        "half-a-batch-left",
+        "storage/sqlite.py",
+        "        _roll_back(database, connection)\n        with translated",
+        "        with translated",
+        "a batch that fails in the middle is not rolled back, and its first half comes with the next one",
+        ("tests/storage/test_sqlite_commits.py",),
+    ),
+    Bug(
+        "events-out-of-the-commit",
+        "storage/runs/recording.py",
+        "        await store.commit(entries, fence=fence, independent=independent)\n",
+        '        later = [entry for entry in entries if entry[0] == "insert_events"]\n'
+        "        sooner = [entry for entry in entries if entry not in later]\n"
+        "        await store.commit(sooner, fence=fence, independent=independent)\n"
+        "        await store.commit(later, fence=fence, independent=independent)\n",
+        "events are stored in a commit of their own, after what they tell",
+        (ONE_COMMIT,),
+    ),
+    Bug(
+        "events-of-a-long-turn-lost",
+        "storage/runs/event_rows.py",
+        "self.add(run_id, events[EVENTS_PER_ROW:])",
+        "self.add(run_id, events[EVENTS_PER_ROW + 1 :])",
+        "of a turn with very many events one is lost at the border of two rows",
+        (IN_FULL,),
+    ),
+    Bug(
+        "losses-not-stored",
+        "storage/runs/token_rows.py",
+        "DISPATCHED, decision.losses, token_input",
+        "DISPATCHED, 0, token_input",
+        "after a restart nobody knows how often the worker of a task was lost",
+        (ROWS,),
+    ),
+    Bug(
+        "arrival-not-updated",
+        "storage/sql/runs_writing.sql",
+        "    arrived_as = excluded.arrived_as, output = excluded.output",
+        "    output = excluded.output",
+        "the order in which branches arrived is lost where they had a row before",
+        (IN_FULL,),
+    ),
+    Bug(
+        "branches-left-behind",
+        "storage/runs/scope_rows.py",
+        '            yield "delete_branches", self._closed\n',
+        "",
+        "rows of branches stay when their group is gone",
+        (CHECKER, RECORDING),
+    ),
+    Bug(
+        "timers-left-behind",
+        "storage/runs/wait_rows.py",
+        '            ("delete_timer", gone),\n',
+        "",
+        "timers that were cancelled stay in the database, and ring after the next restart",
+        (CHECKER, WAITING),
+    ),
+    Bug(
+        "waits-left-behind",
+        "storage/runs/wait_rows.py",
+        '            ("delete_event_wait", self._ended_waits),\n',
+        "",
+        "tokens that went on are still found waiting for their event",
+        (CHECKER, WAITING),
+    ),
+    Bug(
+        "question-closed-twice",
+        "storage/sql/runs_writing.sql",
+        "WHERE id = $1 AND closed_ms IS NULL;",
+        "WHERE id = $1;",
+        "a question that was withdrawn becomes answered",
+        (WAITING,),
+    ),
+    Bug(
+        "paused-run-not-recovered",
+        "storage/sql/runs_reading.sql",
+        "AND tokens.status IN ('dispatched', 'executing')",
+        "AND tokens.status = 'suspended'",
+        "the tasks of a paused run are lost with its process",
+        (WAITING,),
+    ),
+    Bug(
+        "loops-missing-in-snapshots",
+        "storage/runs/snapshots.py",
+        '        "loops": run.loops,\n',
+        "",
+        "a run that is rebuilt from a snapshot counts its loops anew",
+        (IN_FULL,),
+    ),
+    Bug(
+        "key-depends-on-the-order-of-the-input",
+        "storage/runs/starting.py",
+        "hashlib.sha256(canonical_json(run_input)",
+        "hashlib.sha256(encode_json(run_input)",
+        "a start that is sent again with its keys in another order is refused",
+        (STARTING,),
+    ),
+    Bug(
+        "second-start-takes-the-key",
+        "storage/runs/starting.py",
+        "return _accepted(run, self._holders.setdefault(key, Holder(run.id, run.input_hash)))",
+        "self._holders[key] = Holder(run.id, run.input_hash)\n        return _accepted(run, self._holders[key])",
+        "of two starts with one key at the same moment both make a run",
+        (STARTING,),
+    ),
+    Bug(
+        "record-without-fence",
+        "storage/idempotency.py",
+        "fence=lease.fence, independent=True",
+        "independent=True",
+        "who lost the lease can keep the result of an action",
+        (f"{RECORDS}::test_inv_5_who_lost_the_lease_can_keep_nothing_and_must_not_act",),
+    ),
+)

@@ -1,0 +1,147 @@
+"""A store that ends its process at a chosen operation: not one line of the process runs afterwards."""
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple, TypeVar
+
+from wonder.storage.store import Dialect, Entry, Fence, Row, Store, Transaction, Value
+
+CRASHED: Final = 86
+"""The exit status of a process that ended at its point."""
+
+_ON_ITS_WAY_SECONDS: Final = 0.01
+
+Result = TypeVar("Result")
+
+
+class Point(NamedTuple):
+    """Where a process ends: `before` or `after` the n-th operation of a name, or `during` it.
+
+    The last means that a write is on its way, never to arrive, while the process goes on for some milliseconds: time
+    enough to act on what is not durable. Operations are counted by their names, so that what the engine does now and
+    then by the clock shifts no other.
+    """
+
+    operation: str
+    number: int
+    when: str
+
+    def __str__(self) -> str:
+        return f"{self.when} {self.number} {self.operation}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Point":
+        """Read a point as it is printed."""
+        when, number, operation = text.split(" ", 2)
+        return cls(operation, int(number), when)
+
+
+class CrashingStore:
+    """Passes everything on to a real store, counts it, and ends the process at a point."""
+
+    def __init__(self, store: Store, point: Point | None) -> None:
+        self._store, self._point = store, point
+        self.dialect: Dialect = store.dialect
+        self.address = store.address
+        self.counts: Counter[str] = Counter()
+        self.writes: set[str] = set()
+        """The names of the operations that write."""
+        self._never: asyncio.Event | None = None
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query."""
+        return await self.operation(f"fetch {name}", lambda: self._store.fetch(name, *parameters))
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Run a named query, for rows by name."""
+        return await self.operation(f"fetch {name}", lambda: self._store.fetch_named(name, *parameters))
+
+    async def query(self, sql: str, *parameters: Value) -> list[Row]:
+        """Run generated SQL that reads; all of it has one name, because it holds names of tables."""
+        return await self.operation("query", lambda: self._store.query(sql, *parameters))
+
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
+        """Write a batch."""
+        entries = list(batch)
+
+        async def commit() -> None:
+            await self._store.commit(entries, fence=fence, independent=independent)
+
+        await self.operation("commit", commit, writes=True)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Open a transaction; its end is an operation like each of its statements."""
+        opened = self._store.transaction()
+        inner = CrashingTransaction(self, await opened.__aenter__())
+        try:
+            yield inner
+        except BaseException as error:
+            if not await opened.__aexit__(type(error), error, error.__traceback__):
+                raise
+            return
+
+        async def end() -> None:
+            await opened.__aexit__(None, None, None)
+
+        await self.operation(f"end of {inner.last}", end, writes=True)
+
+    async def close(self) -> None:
+        """Leave the real store open: whoever opened it closes it."""
+
+    async def operation(self, name: str, work: Callable[[], Awaitable[Result]], *, writes: bool = False) -> Result:
+        """Do something, or end."""
+        self.counts[name] += 1
+        if writes:
+            self.writes.add(name)
+        if writes and self._never:
+            await self._never.wait()
+        point = self._point
+        if point is None or (name, self.counts[name]) != (point.operation, point.number):
+            return await work()
+        if point.when == "during":
+            # What is written later waits behind it.
+            self._never = asyncio.Event()
+            await asyncio.sleep(_ON_ITS_WAY_SECONDS)
+        elif point.when == "after":
+            await work()
+        os._exit(CRASHED)
+
+
+class CrashingTransaction:
+    """One open transaction; each statement is an operation."""
+
+    def __init__(self, store: CrashingStore, transaction: Transaction) -> None:
+        self._store, self._transaction = store, transaction
+        self.last = "nothing"
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query."""
+        return await self._operation(name, lambda: self._transaction.fetch(name, *parameters))
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Run a named query, for rows by name."""
+        return await self._operation(name, lambda: self._transaction.fetch_named(name, *parameters))
+
+    async def query(self, sql: str, *parameters: Value) -> list[Row]:
+        """Run generated SQL."""
+        return await self._operation("query", lambda: self._transaction.query(sql, *parameters))
+
+    async def execute(self, name: str, *parameters: Value) -> int:
+        """Run a named statement."""
+        return await self._operation(name, lambda: self._transaction.execute(name, *parameters))
+
+    async def execute_many(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Run a named statement for each row."""
+        await self._operation(name, lambda: self._transaction.execute_many(name, rows))
+
+    async def run(self, sql: str, rows: Sequence[Sequence[Value]] | None = None) -> None:
+        """Run generated SQL."""
+        await self._operation("run", lambda: self._transaction.run(sql, rows))
+
+    async def _operation(self, name: str, work: Callable[[], Awaitable[Result]]) -> Result:
+        self.last = name
+        return await self._store.operation(f"statement {name}", work)

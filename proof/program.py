@@ -1,0 +1,190 @@
+"""The program that is killed: it runs the engine with a workload, in a process made by fork for each line it reads.
+
+A line is JSON: `["start", OUTPUT, SETTINGS]` gives the process's id, `["wait", ID]` how it ended (negative: by which
+signal).
+"""
+
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+import traceback
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proof.clock_shifts import shift_clock
+from proof.outside_log import OutsideLog
+from proof.phases import Phase, SharedPhase, WatchedStore, watch_decisions
+from proof.tending import Tender
+from proof.workload import FUNCTION, definitions
+from wonder.actions.functions import FunctionRegistry
+from wonder.actions.python import current_context
+from wonder.app import App, seat
+from wonder.app.api import Wonder
+from wonder.app.engine import Engine
+from wonder.app.ids import new_ulid
+from wonder.app.seat import Seat, take_seat
+from wonder.coordinator.worker import Dispatch
+from wonder.definitions.loading import load_value
+from wonder.storage import postgres
+from wonder.storage.clock import utc_now
+from wonder.storage.errors import ConnectionLost, DatabaseUnreachable, LeaseLost
+from wonder.storage.opening import open_store
+from wonder.storage.runs.leases import LEASE_MS, Lease
+from wonder.storage.tenancy import ensure_default
+
+_TOKEN: ContextVar[str] = ContextVar("token_that_acts")
+_ACTION_SECONDS = 0.01
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a process is to do."""
+
+    url: str
+    log: str
+    phase: str
+    mode: str = "load"
+    """`load` goes on until it is killed; `finish` brings all runs to their end; `prepare` makes the database."""
+    number: int = 0
+    lease_ms: int = LEASE_MS
+    fenced: bool = True
+    """False takes the fence away, so that an owner that was replaced can write: the proof must see that."""
+    clock_seed: int | None = None
+    command_seconds: float = postgres.COMMAND_SECONDS
+    idle_seconds: float = postgres.IDLE_SECONDS
+    under_way: int = 8
+
+
+async def work(settings: Settings) -> None:
+    """Run the engine with a workload."""
+    log, shared = OutsideLog(Path(settings.log)), SharedPhase(Path(settings.phase))
+    seat._CLAIM_SECONDS = 0.05
+    postgres.COMMAND_SECONDS, postgres.IDLE_SECONDS = settings.command_seconds, settings.idle_seconds
+    if settings.mode == "prepare":
+        await _prepare(settings.url)
+        return
+    if settings.clock_seed is not None:
+        shift_clock(settings.clock_seed, log, to_the_end=settings.mode == "finish")
+    watch_decisions(shared)
+    _watch_engines(log, shared)
+    if not settings.fenced:
+        _take_fence_away()
+    functions = FunctionRegistry()
+    functions.register(FUNCTION, _Acts(log))
+    opened = await _opened(settings.url)
+    try:
+        store: Any = WatchedStore(opened, shared, log, fenced=settings.fenced)
+        app = App(store, await ensure_default(opened, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+        async with take_seat(store, functions, new_ulid, lease_ms=settings.lease_ms) as taken:
+            tender = Tender(Wonder(app, taken), log, settings.number, settings.under_way)
+            await (tender.finish() if settings.mode == "finish" else tender.load())
+    finally:
+        await opened.close()
+
+
+async def _opened(url: str) -> Any:
+    """Open the store, however often that takes: the server may be down just now."""
+    while True:
+        try:
+            return await open_store(url)
+        except (DatabaseUnreachable, ConnectionLost):
+            await asyncio.sleep(0.1)
+
+
+async def _prepare(url: str) -> None:
+    store = await open_store(url)
+    app = App(store, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+    for definition in definitions():
+        await app.deploy(load_value(definition))
+    await store.close()
+
+
+class _Acts:
+    """What actions do in the world: a line in the log, and a while."""
+
+    def __init__(self, log: OutsideLog) -> None:
+        self._log = log
+
+    async def __call__(self, name: Any, key: str) -> dict[str, Any]:
+        """Act."""
+        self._log.note("effect", run=current_context().origin.run_id, token=_TOKEN.get(), name=name)
+        await asyncio.sleep(random.random() * _ACTION_SECONDS)
+        return {"name": name}
+
+
+def _watch_engines(log: OutsideLog, shared: SharedPhase) -> None:
+    """Log each claim, let actions know their token, and show when an engine begins and when it recovers."""
+    make, begin = Seat._new_engine, Engine.begin
+
+    def new_engine(self: Seat, lease: Lease) -> Engine:
+        log.note("claimed", owner=lease.owner_id, epoch=lease.epoch)
+        engine = make(self, lease)
+        start = engine.worker.start
+
+        def started(dispatch: Dispatch, on_done: Any) -> Any:
+            _TOKEN.set(dispatch.token_id)
+            return start(dispatch, on_done)
+
+        engine.worker.start = started  # type: ignore[method-assign]
+        return engine
+
+    async def begun(self: Engine) -> None:
+        shared.enter(Phase.RECOVERING)
+        await begin(self)
+        if shared.phase is Phase.RECOVERING:
+            shared.enter(Phase.BETWEEN)
+
+    Seat._new_engine = new_engine  # type: ignore[method-assign]
+    Engine.begin = begun  # type: ignore[method-assign]
+
+
+def _take_fence_away() -> None:
+    renew = Lease.renew
+
+    async def renewed(self: Lease, lease_ms: int = LEASE_MS) -> None:
+        try:
+            await renew(self, lease_ms)
+        except LeaseLost:
+            return
+
+    Lease.renew = renewed  # type: ignore[method-assign]
+
+
+def run() -> None:
+    """Make a process for each line."""
+    for text in sys.stdin:
+        order, *rest = json.loads(text)
+        if order == "wait":
+            _, status = os.waitpid(rest[0], 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+            continue
+        process_id = os.fork()
+        if process_id == 0:
+            _be(*rest)
+        print(process_id, flush=True)
+
+
+def _be(output: str, settings: dict[str, Any]) -> None:
+    code = 1
+    try:
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        random.seed(time.time_ns() ^ os.getpid())
+        asyncio.run(work(msgspec.convert(settings, Settings)))
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    run()

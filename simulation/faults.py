@@ -1,0 +1,67 @@
+"""Faults: what goes wrong, and at which operation or task; a plan by a seed, from which each can be taken out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Final, Literal
+
+FaultKind = Literal[
+    "fails",
+    "answer_lost",
+    "slow",
+    "crash_before",
+    "crash_after",
+    "paused",
+    "taken_over",
+    "clock_forward",
+    "clock_back",
+    "result_late",
+    "result_doubled",
+    "result_after_cancel",
+]
+OF_OPERATIONS: Final[tuple[FaultKind, ...]] = (
+    *("fails", "fails", "answer_lost", "answer_lost", "slow", "crash_before", "crash_before"),
+    *("crash_after", "crash_after", "paused", "taken_over", "taken_over", "clock_forward", "clock_back"),
+)
+OF_TASKS: Final[tuple[FaultKind, ...]] = ("result_late", "result_doubled", "result_after_cancel")
+KINDS: Final = tuple(dict.fromkeys((*OF_OPERATIONS, *OF_TASKS)))
+_FAULTS_MAX: Final = 8
+_TASK_FAULTS_MAX: Final = 4
+_OPERATIONS: Final = 160
+_TASKS: Final = 12
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that goes wrong at the n-th operation of the store, or the n-th task that is given to a worker."""
+
+    kind: FaultKind
+    number: int
+    milliseconds: int
+    """How slow, how late, how long paused, or how far the clock jumps."""
+
+    def __str__(self) -> str:
+        of = "task" if self.kind in OF_TASKS else "operation"
+        return f"{self.kind} at {of} {self.number} ({self.milliseconds} ms)"
+
+
+def plan_faults(random: Random) -> list[Fault]:
+    """Choose what goes wrong: as a rule a few things, sometimes nothing, sometimes much at once."""
+    count = random.choice([0, 1, 1, 2, 2, 3, 5, _FAULTS_MAX])
+    faults = list(_bursts(random, count))
+    for _ in range(random.choice([0, 0, 1, 2, _TASK_FAULTS_MAX])):
+        kind = random.choice(OF_TASKS)
+        faults.append(Fault(kind, random.randint(1, _TASKS), random.choice([5, 50, 700, 3_000])))
+    return faults
+
+
+def _bursts(random: Random, count: int) -> Iterator[Fault]:
+    number = 0
+    for _ in range(count):
+        # Often shortly after the one before: what goes wrong while something is being mended is worth a look.
+        number = number + random.randint(1, 6) if number and random.random() < 0.4 else _operation(random)
+        yield Fault(random.choice(OF_OPERATIONS), number, random.choice([1, 20, 200, 1_500, 5_000, 40_000]))
+
+
+def _operation(random: Random) -> int:
+    return 1 + int(_OPERATIONS * random.random() ** 1.5)

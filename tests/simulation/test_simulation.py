@@ -1,0 +1,122 @@
+"""The simulation: the engine keeps its rules whatever goes wrong, and a fault that is planted in it is found."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest import mock
+
+import pytest
+from simulation.__main__ import main
+from simulation.databases import CONSTRUCTS
+from simulation.faults import KINDS
+from simulation.many import Totals, simulate, simulator
+from simulation.scenario import OF_RUNS, Scenario, Simulator, scenario_of
+from simulation.shrinking import replay_command, shrink
+
+from wonder.coordinator.commits import GroupCommit
+from wonder.coordinator.coordinator import Coordinator
+from wonder.engine.decisions import FireJoin
+from wonder.engine.evolve import EVOLVERS
+from wonder.storage import sqlite
+
+SEEDS = 500
+FOUND_WITHIN = 200
+
+
+@pytest.fixture(scope="module")
+def totals() -> Totals:
+    return simulate(0, SEEDS)
+
+
+@pytest.fixture
+def simulation() -> Iterator[Simulator]:
+    with simulator() as made:
+        yield made
+
+
+def test_no_seed_breaks_a_rule(totals: Totals) -> None:
+    assert totals.failures == []
+
+
+def test_every_kind_of_fault_comes_to_pass(totals: Totals) -> None:
+    assert [kind for kind in KINDS if not totals.happened[kind]] == []
+
+
+def test_the_runs_get_everywhere(totals: Totals) -> None:
+    expected = {
+        *("workflow_started", "workflow_completed", "workflow_failed", "workflow_cancelled", "workflow_paused"),
+        *("workflow_resumed", "workflow_waiting", "workflow_timed_out", "workflow_extended", "workflow_queued"),
+        *("token_spawned", "token_dispatched", "token_completed", "token_failed", "token_cancelled"),
+        *("token_timed_out", "token_suspended", "token_resumed", "node_started", "node_completed", "node_failed"),
+        *("context_updated", "context_snapshot", "transitions_evaluated", "fan_out_started", "fan_in_waiting"),
+        *("fan_in_completed", "fan_in_failed", "human_input_requested", "human_input_answered"),
+        *("human_input_withdrawn", "timer_set", "timer_fired", "late_result_ignored"),
+    }
+    assert expected - set(totals.seen) == set()
+
+
+def test_the_definitions_have_every_construct(totals: Totals) -> None:
+    assert [name for name in (*CONSTRUCTS, *OF_RUNS) if not totals.constructs[name]] == []
+
+
+def test_a_seed_replays_to_the_letter(simulation: Simulator) -> None:
+    for seed in (2, 19, 28, 45):
+        traces: list[list[str]] = [[], [], []]
+        for trace in traces:
+            simulation.run(scenario_of(seed), trace.append)
+        assert len(traces[0]) > 10
+        assert traces[0] == traces[1] == traces[2]
+
+
+def _no_fence() -> AbstractContextManager[Any]:
+    """INV-5: a process that was replaced goes on writing."""
+    return mock.patch.object(sqlite, "_check_fence", return_value=None)
+
+
+def _joins_fire_twice() -> AbstractContextManager[Any]:
+    """CTL-9: nobody remembers that a join has fired."""
+    return mock.patch.dict(EVOLVERS, {FireJoin: lambda run, decision: None})
+
+
+def _act_before_commit() -> AbstractContextManager[Any]:
+    """INV-3: what was decided is carried out before it is durable."""
+    add = GroupCommit.add
+
+    def add_and_release(self: GroupCommit, run: Any, decisions: Any, now_ms: int) -> None:
+        add(self, run, decisions, now_ms)
+        self._release([(run, decisions)])
+
+    return mock.patch.object(GroupCommit, "add", add_and_release)
+
+
+def _forget_tasks() -> AbstractContextManager[Any]:
+    """INV-4: what a process had under way when it ended is not begun again."""
+    return mock.patch.object(Coordinator, "resume_work", return_value=None)
+
+
+def _trust_memory() -> AbstractContextManager[Any]:
+    """A run whose commit failed goes on as if it had not."""
+    return mock.patch.object(Coordinator, "_drop", return_value=False)
+
+
+@pytest.mark.parametrize("plant", [_no_fence, _joins_fire_twice, _act_before_commit, _forget_tasks, _trust_memory])
+def test_a_planted_bug_is_found(plant: Callable[[], AbstractContextManager[Any]], simulation: Simulator) -> None:
+    with plant():
+        assert _first_failure(simulation) is not None
+
+
+def test_a_failure_is_made_smaller_and_its_command_replays_it(simulation: Simulator) -> None:
+    with _no_fence():
+        found = _first_failure(simulation)
+        assert found is not None
+        smallest = shrink(found, lambda smaller: bool(simulation.run(smaller).violations))
+        assert len(smallest.faults) <= len(found.faults)
+        assert len(smallest.wishes) <= len(found.wishes)
+        arguments = replay_command(smallest).split()[3:]
+        assert main(arguments) == 1
+    assert main(arguments) == 0
+
+
+def _first_failure(simulation: Simulator) -> Scenario | None:
+    scenarios = map(scenario_of, range(FOUND_WITHIN))
+    return next((scenario for scenario in scenarios if simulation.run(scenario).violations), None)
