@@ -58,6 +58,7 @@ class Settings(msgspec.Struct, frozen=True):
     command_seconds: float = postgres.COMMAND_SECONDS
     idle_seconds: float = postgres.IDLE_SECONDS
     under_way: int = 8
+    settle_seconds: float = 90.0
 
 
 async def work(settings: Settings) -> None:
@@ -82,7 +83,7 @@ async def work(settings: Settings) -> None:
         app = App(store, await ensure_default(opened, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
         async with take_seat(store, functions, new_ulid, lease_ms=settings.lease_ms) as taken:
             tender = Tender(Wonder(app, taken), log, settings.number, settings.under_way)
-            await (tender.finish() if settings.mode == "finish" else tender.load())
+            await (tender.finish(settings.settle_seconds) if settings.mode == "finish" else tender.load())
     finally:
         await opened.close()
 

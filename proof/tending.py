@@ -15,7 +15,6 @@ from wonder.errors import WonderError
 
 LOOK_SECONDS: Final = 0.03
 AFTER_ERROR_SECONDS: Final = 0.05
-SETTLE_SECONDS: Final = 90.0
 # How many runs of the process before are asked for again: whoever did not hear that it was accepted would do that.
 ASKED_AGAIN: Final = 4
 Result = TypeVar("Result")
@@ -42,9 +41,9 @@ class Tender:
                 await self._places.acquire()
                 group.create_task(self._client(f"{self._number}-{number}"))
 
-    async def finish(self) -> None:
-        """Bring all runs to their end, and say that all is settled."""
-        until = time.monotonic() + SETTLE_SECONDS
+    async def finish(self, seconds: float) -> None:
+        """Bring all runs to their end, in so many seconds at the most, and say that all is settled."""
+        until = time.monotonic() + seconds
         while time.monotonic() < until:
             await self._try(self._look)
             live = await self._try(self._live)

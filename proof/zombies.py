@@ -192,6 +192,8 @@ class Pair:
             # A zombie that was stopped inside a transaction holds the lease's row until the server ends it.
             idle_seconds=2.0,
             under_way=5,
+            # What two writers have spoiled does not settle however long one waits.
+            settle_seconds=90.0 if self._fenced else 3.0,
         )
 
     async def _until(self, look: Callable[[], bool], fault: str) -> bool:

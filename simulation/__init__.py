@@ -8,7 +8,7 @@ seat, engine, coordinator, executor, request desk, recovery, and the SQLite stor
   that is never run again: no clean-up runs, and what was not committed is not there. A process that is paused goes on
   later, and finds that another one has taken over.
 - Each job that the store gives to its threads is one numbered operation (`store`), which is carried out at one moment
-  that the seed chooses, and answered at another. Faults (`faults`) stand at numbers of operations.
+  that the seed chooses, and answered at another. Faults (`faults`) stand at numbers of operations, commits and tasks.
 - Clients (`clients`) start, cancel, pause, resume, answer, send, retry and fork at moments of the seed; what they were
   told, and what actions did (`outside`), goes to the log of `wonder.checker.outside`.
 - In the end the faults stop, time goes on until every run has ended, and `wonder.checker` and `wonder.observe.verify`

@@ -15,6 +15,10 @@ FaultKind = Literal[
     "taken_over",
     "clock_forward",
     "clock_back",
+    "commit_fails",
+    "commit_answer_lost",
+    "commit_crash_before",
+    "commit_crash_after",
     "result_late",
     "result_doubled",
     "result_after_cancel",
@@ -23,12 +27,17 @@ OF_OPERATIONS: Final[tuple[FaultKind, ...]] = (
     *("fails", "fails", "answer_lost", "answer_lost", "slow", "crash_before", "crash_before"),
     *("crash_after", "crash_after", "paused", "taken_over", "taken_over", "clock_forward", "clock_back"),
 )
+# Numbered by themselves: of all operations most are looks, and a fault at one of those hits no decision of a run.
+OF_COMMITS: Final[tuple[FaultKind, ...]] = (
+    *("commit_fails", "commit_answer_lost", "commit_crash_before", "commit_crash_after"),
+)
 OF_TASKS: Final[tuple[FaultKind, ...]] = ("result_late", "result_doubled", "result_after_cancel")
-KINDS: Final = tuple(dict.fromkeys((*OF_OPERATIONS, *OF_TASKS)))
+KINDS: Final = tuple(dict.fromkeys((*OF_OPERATIONS, *OF_COMMITS, *OF_TASKS)))
 _FAULTS_MAX: Final = 8
 _TASK_FAULTS_MAX: Final = 4
 _OPERATIONS: Final = 160
 _TASKS: Final = 12
+_COMMITS: Final = 15
 
 
 @dataclass(frozen=True)
@@ -40,15 +49,26 @@ class Fault:
     milliseconds: int
     """How slow, how late, how long paused, or how far the clock jumps."""
 
+    @property
+    def of(self) -> str:
+        """What its number counts."""
+        return "task" if self.kind in OF_TASKS else "commit" if self.kind in OF_COMMITS else "operation"
+
+    @property
+    def does(self) -> str:
+        """What happens, wherever it does."""
+        return self.kind.removeprefix("commit_")
+
     def __str__(self) -> str:
-        of = "task" if self.kind in OF_TASKS else "operation"
-        return f"{self.kind} at {of} {self.number} ({self.milliseconds} ms)"
+        return f"{self.kind} at {self.of} {self.number} ({self.milliseconds} ms)"
 
 
 def plan_faults(random: Random) -> list[Fault]:
     """Choose what goes wrong: as a rule a few things, sometimes nothing, sometimes much at once."""
     count = random.choice([0, 1, 1, 2, 2, 3, 5, _FAULTS_MAX])
     faults = list(_bursts(random, count))
+    for _ in range(random.choice([0, 1, 1, 2])):
+        faults.append(Fault(random.choice(OF_COMMITS), random.randint(1, _COMMITS), random.choice([0, 1, 2])))
     for _ in range(random.choice([0, 0, 1, 2, _TASK_FAULTS_MAX])):
         kind = random.choice(OF_TASKS)
         faults.append(Fault(kind, random.randint(1, _TASKS), random.choice([5, 50, 700, 3_000])))

@@ -1,7 +1,8 @@
 """Processes: the real seat with its real engine, each on a loop, a store and a connection of its own."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -28,12 +29,22 @@ from wonder.storage.tenancy import Home
 
 # Every engine looks through all installed packages, which takes longer than most simulations.
 registry.entry_points = cache(registry.entry_points)  # type: ignore[attr-defined,assignment]
-# Sets are gone through in the order of hashes: addresses would make it another one each time.
-LiveRun.__hash__ = TaskUnderWay.__hash__ = lambda self: 0  # type: ignore[method-assign]
-
 _RESTART_MS: Final = (0, 1, 5, 50, 500)
 _AGAIN_SECONDS: Final = 0.1
 _SLOW_TURN_MS: Final = 11.0
+
+
+@contextmanager
+def same_order() -> Iterator[None]:
+    """Have sets gone through in the same order each time: by addresses, which are their hashes, it would be another."""
+    kinds: tuple[Any, ...] = (LiveRun, TaskUnderWay)
+    for kind in kinds:
+        kind.__hash__ = lambda self: 0
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            del kind.__hash__
 
 
 class SimulatedEnvironment(SystemEnvironment):
@@ -130,7 +141,9 @@ class Process:
         """Have a fault of the process come before an operation; False if it is not carried out."""
         if not self.is_mortal:
             return True
-        if fault.kind == "crash_before":
+        if fault.does == "crash_before":
+            if self.loop.is_dead:
+                return False
             self.world.hit(fault)
             self.machine.crash(self)
             return False
@@ -144,7 +157,7 @@ class Process:
 
     def suffer_after(self, fault: Fault) -> bool:
         """Have a crash come after an operation; False if its answer is never heard."""
-        if fault.kind == "crash_after" and self.is_mortal:
+        if fault.does == "crash_after" and self.is_mortal:
             self.world.hit(fault)
             self.machine.crash(self)
             return False

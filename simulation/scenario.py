@@ -15,7 +15,7 @@ from simulation.clients import Clients, Wish, plan_wishes
 from simulation.databases import Template, Templates
 from simulation.faults import Fault, plan_faults
 from simulation.outside import OutsideWorld
-from simulation.processes import Machine
+from simulation.processes import Machine, same_order
 from simulation.store import DirectStore, at_once, open_connection
 from simulation.world import World
 from wonder.checker.checking import Count, check_runs
@@ -87,7 +87,8 @@ class Simulator:
         self._count += 1
         gc.disable()
         try:
-            return _Simulation(scenario, template, path, trace).run()
+            with same_order():
+                return _Simulation(scenario, template, path, trace).run()
         finally:
             if self._count % _COLLECT_EVERY == 0:
                 with _quiet():

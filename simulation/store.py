@@ -44,31 +44,33 @@ class SimulatedConnections:
         self._line: deque[_Operation] = deque()
         self._closed = False
 
-    def submit(self, work: Callable[[apsw.Connection], Result]) -> "asyncio.Future[Result]":
+    def submit(
+        self, work: Callable[[apsw.Connection], Result], of_commit: Fault | None = None
+    ) -> "asyncio.Future[Result]":
         """Put a job in the line."""
         if self._closed:
             raise StoreClosed
-        fault = self._world.fault_at_operation()
+        fault = self._world.fault_at_operation() or of_commit
         future: asyncio.Future[Result] = self._process.loop.create_future()
         self._line.append(_Operation(fault, work, future, self._world.now_ms))
         if len(self._line) == 1:
             self._serve_later(fault)
         return future
 
-    def submit_at_once(self, work: Callable[[apsw.Connection], Any]) -> bool:
+    def submit_at_once(self, work: Callable[[apsw.Connection], Any], of_commit: Fault | None) -> bool:
         """Do a job here and now; False if there are others before it."""
         if self._line or self._closed:
             return False
-        fault = self._world.fault_at_operation()
+        fault = self._world.fault_at_operation() or of_commit
         if fault is not None and not self._process.suffer_before(fault):
             return False
-        if fault is not None and fault.kind == "fails":
+        if fault is not None and fault.does == "fails":
             self._break(fault)
             raise _errors(fault)
         _, error = self._carry_out(work)
         if isinstance(error, DatabaseBusy):
             return False
-        if fault is not None and fault.kind == "answer_lost":
+        if fault is not None and fault.does == "answer_lost":
             self._break(fault)
             error = ConnectionLost("the answer is lost")
         if fault is not None:
@@ -93,7 +95,7 @@ class SimulatedConnections:
 
     def _serve_later(self, fault: Fault | None) -> None:
         delay_ms = self._world.random.choice(_LATENCIES_MS)
-        if fault is not None and fault.kind == "slow":
+        if fault is not None and fault.does == "slow":
             self._world.hit(fault)
             delay_ms += fault.milliseconds
         self._world.after(delay_ms, self._serve)
@@ -105,7 +107,7 @@ class SimulatedConnections:
             return
         result: Any = None
         error: BaseException | None = None
-        if fault is not None and fault.kind == "fails":
+        if fault is not None and fault.does == "fails":
             self._break(fault)
             error = _errors(fault)
         else:
@@ -114,7 +116,7 @@ class SimulatedConnections:
                 # Another process writes; SQLite waits for it.
                 self._world.after(_BUSY_AGAIN_MS, self._serve)
                 return
-        if fault is not None and fault.kind == "answer_lost":
+        if fault is not None and fault.does == "answer_lost":
             self._break(fault)
             result, error = None, ConnectionLost("the answer is lost")
         if fault is not None and not self._process.suffer_after(fault):
@@ -171,9 +173,11 @@ class SimulatedStore(SqliteStore):
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
         """Write a whole batch in one transaction; here and now, as on a fast disk, or as an operation of its own."""
         job = self._job_of(list(batch), fence)
+        writer: Any = self._writer
         async with self._writing:
-            if not (self._process.has_fast_disk and self._writer.submit_at_once(job)):  # type: ignore[attr-defined]
-                await self._writer.submit(job)
+            fault = None if fence is None else self._process.world.fault_at_commit()
+            if not (self._process.has_fast_disk and writer.submit_at_once(job, fault)):
+                await writer.submit(job, fault)
 
     def _job_of(self, batch: Sequence[Entry], fence: Fence | None) -> Job:
         statements = [(query, self._queries.resolve(query), rows) for query, rows in batch]

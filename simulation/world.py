@@ -8,7 +8,7 @@ from itertools import count
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from simulation.faults import OF_TASKS, Fault
+from simulation.faults import Fault
 from simulation.loop import SimulatedLoop
 
 START_MS: Final = 1_800_000_000_000
@@ -34,6 +34,7 @@ class World:
         """How far the clock that processes see is from the true time."""
         self.operations = 0
         self.tasks = 0
+        self.commits = 0
         self.steps = 0
         self.events = 0
         """How many events were written."""
@@ -41,9 +42,9 @@ class World:
         self.happened: Counter[str] = Counter()
         self.log: list[dict[str, Any]] = []
         self.trace: Callable[[str], None] | None = None
-        self._faults: dict[tuple[bool, int], Fault] = {}
+        self._faults: dict[tuple[str, int], Fault] = {}
         for fault in faults:
-            self._faults.setdefault((fault.kind in OF_TASKS, fault.number), fault)
+            self._faults.setdefault((fault.of, fault.number), fault)
         self.clock_jumps = any(fault.kind.startswith("clock") for fault in self._faults.values())
         self._heap: list[_Later] = []
         self._numbers = count()
@@ -81,21 +82,26 @@ class World:
     def fault_at_operation(self) -> Fault | None:
         """Number an operation, and say what goes wrong with it."""
         self.operations += 1
-        return self._fault(False, self.operations)
+        return self._fault("operation", self.operations)
 
     def fault_at_task(self) -> Fault | None:
         """Number a task, and say what goes wrong with it."""
         self.tasks += 1
-        return self._fault(True, self.tasks)
+        return self._fault("task", self.tasks)
 
-    def _fault(self, of_tasks: bool, number: int) -> Fault | None:
-        return self._faults.get((of_tasks, number)) if self.has_faults else None
+    def fault_at_commit(self) -> Fault | None:
+        """Number a commit of runs, and say what goes wrong with it."""
+        self.commits += 1
+        return self._fault("commit", self.commits)
+
+    def _fault(self, of: str, number: int) -> Fault | None:
+        return self._faults.get((of, number)) if self.has_faults else None
 
     def hit(self, fault: Fault) -> None:
         """Count a fault that has come to pass."""
         self.happened[fault.kind] += 1
         self.tell(f"FAULT {fault}")
-        if fault.kind in ("fails", "answer_lost"):
+        if fault.does in ("fails", "answer_lost"):
             # Runs whose commit failed are loaded again, and what they had under way is begun again.
             self.note("crash")
 

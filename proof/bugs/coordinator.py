@@ -5,8 +5,6 @@ from proof.bugs.bug import Bug
 COMMITS = "tests/coordinator/test_commit_order.py"
 DURABLE = "tests/coordinator/test_durable_first.py"
 FAILING = "tests/coordinator/test_failing_commits.py"
-CONTROLLING = "tests/coordinator/test_controlling_runs.py"
-RUNNING = "tests/coordinator/test_running_workflows.py"
 WAITING = "tests/coordinator/test_waiting_runs.py"
 KEPT = "tests/coordinator/test_kept_events.py"
 QUEUED = "tests/coordinator/test_queued_runs.py"
@@ -124,7 +122,7 @@ BUGS = (
         "if caller is None or token is None or caller.state.paused is not None:",
         "if caller is None or token is None:",
         "a sub-workflow starts although its caller was paused before it",
-        (f"{CONTROLLING}::test_a_caller_that_is_paused_before_its_call_starts_it_when_it_is_resumed", CONTROLLING),
+        ("tests/coordinator/test_paused_callers.py",),
     ),
     Bug(
         "kept-event-given-twice",
@@ -136,11 +134,11 @@ BUGS = (
     ),
     Bug(
         "event-and-wait-miss-each-other",
-        "coordinator/outside.py",
-        "        async with self._kept.lock:\n            await coordinator.durable()\n",
-        "        async with self._kept.lock:\n",
-        "an event does not see a token whose wait is not durable yet, and neither hears of the other",
-        (KEPT, WAITING),
+        "coordinator/kept_events.py",
+        "        async with self.lock:\n            # Whoever sent an event",
+        "        async with asyncio.Lock():\n            # Whoever sent an event",
+        "a token that comes to wait looks beside an event that is just being kept, and neither hears of the other",
+        (f"{KEPT}::test_a_run_that_comes_to_wait_while_an_event_is_being_kept_is_given_it", KEPT),
     ),
     Bug(
         "one-run-too-many",

@@ -146,7 +146,7 @@ BUGS = (
         "WHERE id = $1 AND closed_ms IS NULL;",
         "WHERE id = $1;",
         "a question that was withdrawn becomes answered",
-        (WAITING,),
+        (IN_FULL,),
     ),
     Bug(
         "paused-run-not-recovered",

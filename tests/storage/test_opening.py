@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import apsw
+import asyncpg
 import pytest
 
 from support.postgres import PostgresServer
@@ -28,6 +29,7 @@ from wonder.storage.errors import (
 )
 from wonder.storage.migrate import known_migrations
 from wonder.storage.opening import open_store
+from wonder.storage.postgres_errors import translated
 from wonder.storage.store import Store
 from wonder.storage.url import PostgresAddress, SqliteAddress, parse_url
 
@@ -300,3 +302,9 @@ async def test_a_lost_connection_says_so_and_the_store_recovers(
         await write()
     assert len(await store.fetch("applied_migrations")) == len(known_migrations("postgresql"))
     await store.close()
+
+
+def test_a_connection_that_broke_unheard_is_a_lost_one() -> None:
+    """What asyncpg says of one that is used in the moment between the server's death and its own hearing of it."""
+    with pytest.raises(ConnectionLost, match="may have happened"), translated("some query"):
+        raise asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")

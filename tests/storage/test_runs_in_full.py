@@ -1,11 +1,11 @@
-"""Rows leave nothing out: all events of long turns, all of a branch that changes again, all that rebuilds a run."""
+"""Rows keep what they should: events of long turns, branches that change again, snapshots, the first closing."""
 
 from support.engine_runs import append, workflow
 from support.recorded_runs import SCHEMA, RecordedPlayer, create_tables, in_memory, new_plan, stored
 from wonder.engine.facts import TaskCompleted
 from wonder.engine.restore import take_snapshot
 from wonder.storage.runs.event_rows import EVENTS_PER_ROW
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.looking import events_of_run, inbox_of_run
 from wonder.storage.runs.snapshots import load_snapshot
 from wonder.storage.store import Store
 
@@ -64,3 +64,16 @@ async def test_ctl_12_a_branch_that_wrote_before_it_arrived_is_stored_as_it_is_a
         player.bring(TaskCompleted(player.token(name).id, {"n": 1}))
         await player.commit(store)
         assert await stored(store, [player]) == in_memory([player])
+
+
+async def test_act_4_of_two_that_close_a_question_the_first_counts_whoever_they_are(store: Store) -> None:
+    id, plan = new_plan(SCHEMA)
+    await create_tables(store, plan)
+    player = RecordedPlayer(workflow({"ask": {"kind": "human_input", "prompt": "?"}}, []), id, plan)
+    player.start()
+    await player.commit(store)
+    (item,) = await inbox_of_run(store, player.run.id)
+    await store.commit([("close_inbox_item", [(item.id, "withdrawn", None, None, 2_000)])])
+    await store.commit([("close_inbox_item", [(item.id, "answered", "{}", "somebody", 3_000)])])
+    (closed,) = await inbox_of_run(store, player.run.id)
+    assert (closed.status, closed.answered_by) == ("withdrawn", None)

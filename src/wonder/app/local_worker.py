@@ -20,7 +20,7 @@ from wonder.executor.executor import Executor, TaskUnderWay
 from wonder.executor.results import StepRecord, TaskResult
 from wonder.language.values import JsonValue
 from wonder.storage.definitions import load_definition
-from wonder.storage.errors import ConnectionLost, DatabaseBusy
+from wonder.storage.errors import ConnectionLost, DatabaseBusy, DatabaseFailed
 from wonder.storage.store import Reader
 
 Key = tuple[str, int]
@@ -85,6 +85,9 @@ class LocalWorker:
         made: CompiledTask | Failure
         try:
             made = await self._load_and_compile(key)
+        except DatabaseFailed as error:
+            # The next one may find it: what the database could not say now is no fault of the task.
+            return Failure(error.code, str(error))
         except WonderError as error:
             made = Failure(error.code, str(error))
         except Exception as error:

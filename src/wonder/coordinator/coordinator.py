@@ -71,7 +71,7 @@ class Coordinator:
         """Loads parked runs out of their rows, without those that are not there or have ended."""
         self.mine: set[str] | None = None
         """The runs whose tasks are dispatched here, None for all; those of others are left to another engine."""
-        self._worker = worker
+        self._worker, self._lease = worker, lease
         self.commits = GroupCommit(store, lease, self._release, self._lose)
         self._live: dict[str, LiveRun] = {}
         self._loading: dict[str, asyncio.Task[dict[str, LiveRun]]] = {}
@@ -323,8 +323,21 @@ class Coordinator:
         lost = [run for run in runs if self._drop(run)]
         pause_ms = self._pause_ms
         if lost:
-            self._begin_loading([run.id for run in lost], lambda: self.background.sleep(pause_ms))
+            self._begin_loading([run.id for run in lost], lambda: self._until_writable(pause_ms))
         self.spawn(self._repair([run.id for run in lost], pause_ms))
+
+    async def _until_writable(self, pause_ms: float) -> None:
+        """Wait until something can be stored: what workers had is done again then, and not once per attempt (INV-4)."""
+        await self.background.sleep(pause_ms)
+        await self.background.insist("nothing can be stored", self._try_to_write)
+
+    async def _try_to_write(self) -> None:
+        self.check_running()
+        try:
+            await self._lease.try_to_write()
+        except LeaseLost as error:
+            self.stop(error)
+            self.check_running()
 
     async def _repair(self, run_ids: Sequence[str], pause_ms: float) -> None:
         """Wait for runs to be loaded again, and do again what was to follow from what is durable."""

@@ -8,7 +8,7 @@ import asyncpg  # type: ignore[import-untyped]  # it ships no types
 
 from wonder.storage.errors import DatabaseUnsuitable, LeaseLost
 from wonder.storage.postgres_commits import COPIED_ROWS_MIN, SHAPES_KEPT, Combined, insertion, unnested
-from wonder.storage.postgres_errors import translated, translated_opening
+from wonder.storage.postgres_errors import BROKEN, translated, translated_opening
 from wonder.storage.queries import Queries, load_queries
 from wonder.storage.store import Dialect, Entry, Fence, Row, Transaction, Value
 from wonder.storage.url import PostgresAddress
@@ -93,7 +93,7 @@ class PostgresStore:
                 transaction.assert_usable()
             except BaseException:
                 # A broken connection has no transaction any more; the first error is the one to tell.
-                with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                with suppress(*BROKEN):
                     await opened.rollback()
                 raise
             finally:

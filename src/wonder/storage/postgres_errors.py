@@ -18,13 +18,17 @@ from wonder.storage.errors import (
     WriteRefused,
 )
 
+# The last is what asyncpg says of a connection that broke while it waited for an answer, if it is used once more before
+# asyncpg has heard of that.
+BROKEN = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, asyncpg.InternalClientError)
+
 
 @contextmanager
 def translated(query: str) -> Iterator[None]:
     """Turn what asyncpg raises into errors that a user can act on; faults in our own SQL stay as they are."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, UnicodeEncodeError) as error:
+    except (*BROKEN, UnicodeEncodeError) as error:
         translation = _translation(error, query)
         if translation is None:
             raise
@@ -36,7 +40,7 @@ def translated_opening(database: str) -> Iterator[None]:
     """Turn what can go wrong before the first query into one error that says why."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ValueError) as error:
+    except (*BROKEN, ValueError) as error:
         reason = str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
         raise DatabaseUnreachable(database, f"{reason}; check the address and whether the server runs") from error
 
@@ -55,6 +59,8 @@ def _translation(error: Exception, query: str) -> WonderError | None:
         case asyncpg.ReadOnlySQLTransactionError() | asyncpg.InsufficientPrivilegeError():
             return WriteRefused(reason)
         case asyncpg.PostgresConnectionError() | asyncpg.OperatorInterventionError() | ConnectionError():
+            return ConnectionLost(reason)
+        case asyncpg.InternalClientError():
             return ConnectionLost(reason)
         case asyncpg.DataError() | asyncpg.ProgramLimitExceededError() | UnicodeEncodeError():
             return ValueRefused(query, reason)

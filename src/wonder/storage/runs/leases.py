@@ -33,8 +33,10 @@ class LeaseRow(NamedTuple):
 class Lease:
     """The right to write, held by this process; `fence` goes with every commit."""
 
-    def __init__(self, store: Store, name: str, owner_id: str, epoch: int, lock: "FileLock | None") -> None:
-        self.name, self.owner_id, self.epoch = name, owner_id, epoch
+    def __init__(
+        self, store: Store, name: str, owner_id: str, epoch: int, lock: "FileLock | None", lease_ms: int = LEASE_MS
+    ) -> None:
+        self.name, self.owner_id, self.epoch, self._lease_ms = name, owner_id, epoch, lease_ms
         self.fence = Fence("lease_is_ours", (name, owner_id, epoch))
         self._store, self._lock = store, lock
 
@@ -42,6 +44,15 @@ class Lease:
         """Put off the deadline; raises LeaseLost when the lease is another's now."""
         async with self._store.transaction() as transaction:
             deadline = None if self._lock else lease_ms
+            if not await transaction.execute("renew_lease", self.name, self.owner_id, self.epoch, deadline):
+                raise LeaseLost
+
+    async def try_to_write(self) -> None:
+        """Renew it so that something has to be written; raises when the database takes nothing, or LeaseLost."""
+        async with self._store.transaction() as transaction:
+            # Given back and taken again: SQLite writes no page whose bytes are as before.
+            await transaction.execute("release_lease", self.name, self.owner_id, self.epoch)
+            deadline = None if self._lock else self._lease_ms
             if not await transaction.execute("renew_lease", self.name, self.owner_id, self.epoch, deadline):
                 raise LeaseLost
 
@@ -79,7 +90,7 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
         if lock:
             lock.free()
         raise
-    return Lease(store, name, owner_id, number(rows[0][0]), lock) if rows else None
+    return Lease(store, name, owner_id, number(rows[0][0]), lock, lease_ms) if rows else None
 
 
 async def read_lease(reader: Reader, *, name: str = ENGINE) -> LeaseRow | None:
