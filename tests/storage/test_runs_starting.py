@@ -140,3 +140,24 @@ async def test_nothing_is_stored_when_one_run_can_not_be(store: Store) -> None:
         await insert_runs(store, [new_run("b", "k"), new_run("a")])
     assert await ids(store) == ["a"]
     assert await insert_runs(store, []) == []
+
+
+async def test_ctl_17_a_start_whose_question_was_overtaken_asks_again(store: Store) -> None:
+    """The first was not stored when it was asked, and was stored and forgotten before the answer came."""
+    starts, first, answered = Starts(), new_run("a", "k"), asyncio.Event()
+
+    class Slow:
+        """Asks at once, and hands the answer over later."""
+
+        async def fetch(self, name: str, *parameters: Any) -> Any:
+            rows = await store.fetch(name, *parameters)
+            await answered.wait()
+            return rows
+
+    second = asyncio.create_task(starts.accept(Slow(), new_run("b", "k")))  # type: ignore[arg-type]  # all it is asked
+    await asyncio.sleep(0.05)
+    assert await starts.accept(store, first) == Accepted("a", True)
+    await insert_runs(store, [first])
+    starts.forget(first)
+    answered.set()
+    assert await second == Accepted("a", False)

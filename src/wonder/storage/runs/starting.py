@@ -68,6 +68,7 @@ class Starts:
 
     def __init__(self) -> None:
         self._holders: dict[Key, Holder] = {}
+        self._looks: dict[Key, list[_Look]] = {}
 
     async def accept(self, reader: Reader, run: NewRun) -> Accepted:
         """Give the run that a start leads to, and take its key if that is the run itself.
@@ -78,11 +79,13 @@ class Starts:
         key = _key(run)
         if key is None:
             return Accepted(run.id, True)
-        if key not in self._holders:
-            stored = await holders_of_keys(reader, [key])
+        while key not in self._holders:
+            stored, is_stale = await self._look(reader, key)
             # Looked at again: another start with this key may have come while we asked.
             if stored and key not in self._holders:
                 return _accepted(run, stored[key])
+            if not is_stale:
+                break
         return _accepted(run, self._holders.setdefault(key, Holder(run.id, run.input_hash)))
 
     def forget(self, run: NewRun) -> None:
@@ -90,6 +93,27 @@ class Starts:
         key = _key(run)
         if key is not None and key in self._holders and self._holders[key].run_id == run.id:
             del self._holders[key]
+            for look in self._looks.get(key, ()):
+                look.is_stale = True
+
+    async def _look(self, reader: Reader, key: Key) -> tuple[dict[Key, Holder], bool]:
+        """Find the run that has a key, and say whether one came and went meanwhile, which we may not have seen."""
+        look = _Look()
+        looks = self._looks.setdefault(key, [])
+        looks.append(look)
+        try:
+            return await holders_of_keys(reader, [key]), look.is_stale
+        finally:
+            looks.remove(look)
+            if not looks:
+                del self._looks[key]
+
+
+class _Look:
+    """A question to the database about a key that is under way."""
+
+    is_stale = False
+    """Whether a run with the key was stored and forgotten since it was asked."""
 
 
 def _key(run: NewRun) -> Key | None:
