@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
+from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry, quick
 from wonder.actions.protocol import Origin
 from wonder.actions.registry import ActionRegistry, own_kinds
+from wonder.actions.resources import Resources
 from wonder.actions.taking import take_value
 from wonder.actions.threads import Threads
 from wonder.definitions.records.actions import ActionDef
@@ -18,6 +20,7 @@ from wonder.executor.environment import SystemEnvironment
 from wonder.executor.executor import Executor
 from wonder.executor.idempotency import MemoryIdempotency
 from wonder.executor.running import TaskExecution
+from wonder.storage.store import Reader
 
 INPUT = {"name": "Ada", "count": 3}
 ORIGIN = Origin("project", "run", "node")
@@ -72,8 +75,10 @@ async def _measure() -> list[tuple[str, float]]:
     functions, threads = FunctionRegistry(), Threads()
     for function in (return_input, return_input_in_thread, return_input_quickly):
         functions.register(f"bench:{function.__name__}", function)
-    registry = ActionRegistry(own_kinds(functions, threads))
     environment = SystemEnvironment(seed=1)
+    resources = Resources(cast("Reader", None), environment.now_ms)  # nothing is looked up
+    equipment = Equipment(functions, threads, resources, environment.now_ms, environment.sleep, environment.random)
+    registry = ActionRegistry(own_kinds(equipment))
     services = Services(environment, MemoryIdempotency(environment.now_ms))
     executor = Executor(services, tasks_max=10_000)
     measured = []

@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionKind, Origin
 from wonder.actions.registry import ActionRegistry, own_kinds
+from wonder.actions.resources import Resources
 from wonder.actions.threads import Threads
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.tasks import TaskDef
@@ -17,6 +19,7 @@ from wonder.executor.environment import Environment, SystemEnvironment
 from wonder.executor.executor import Executor
 from wonder.executor.idempotency import IdempotencyStore, MemoryIdempotency
 from wonder.executor.results import TaskResult
+from wonder.storage.store import Row, Value
 
 ORIGIN = Origin("project", "run-1", "node", "0.1")
 
@@ -49,6 +52,22 @@ def task(*steps: dict[str, Any], **fields: Any) -> TaskDef:
     return TaskDef.model_validate({**_DEFINED, "id": "task", "name": "task", "steps": ordered, **fields})
 
 
+class NothingStored:
+    """A database without anything in it."""
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Find nothing."""
+        return []
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Find nothing."""
+        return []
+
+    async def query(self, sql: str, *parameters: Value) -> list[Row]:
+        """Find nothing."""
+        return []
+
+
 class Bench:
     """An executor with functions of a test's own."""
 
@@ -61,12 +80,23 @@ class Bench:
         threads: Threads | None = None,
         kinds: tuple[ActionKind, ...] = (),
         idempotency: IdempotencyStore | None = None,
+        resources: Resources | None = None,
         **services: Any,
     ) -> None:
         self.environment = environment or SystemEnvironment(seed=1)
         self.functions = FunctionRegistry()
         self.threads = threads or Threads(threads_max=4)
-        self.registry = ActionRegistry([*own_kinds(self.functions, self.threads), *kinds])
+        environment = self.environment
+        self.resources = resources or Resources(NothingStored(), environment.now_ms)
+        equipment = Equipment(
+            self.functions,
+            self.threads,
+            self.resources,
+            environment.now_ms,
+            environment.sleep,
+            environment.random,
+        )
+        self.registry = ActionRegistry([*own_kinds(equipment), *kinds])
         idempotency = idempotency or MemoryIdempotency(self.environment.now_ms)
         self.services = Services(self.environment, idempotency, grace_ms, **services)
         self.executor = Executor(self.services, tasks_max)

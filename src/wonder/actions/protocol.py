@@ -205,3 +205,6 @@ class ActionKind(ABC):
     @abstractmethod
     def compile(self, action: ActionDef, use: Use) -> CompiledAction | ContextAction:
         """Make an action ready to run, once per version of the definition that uses it."""
+
+    async def close(self) -> None:  # noqa: B027  # most kinds keep nothing
+        """Let go of what is kept between calls: connections, processes."""

@@ -1,20 +1,22 @@
 """The kinds of action that there are here: ours, and those that a user's packages announce (ACT-8)."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 
 from wonder.actions.asserting import AssertKind
+from wonder.actions.equipment import Equipment
 from wonder.actions.errors import BadKind, KindTaken, UnknownKind
-from wonder.actions.functions import FunctionRegistry
 from wonder.actions.metrics import EmitMetricKind
 from wonder.actions.protocol import ActionKind
 from wonder.actions.python import PythonKind
-from wonder.actions.threads import Threads
 from wonder.actions.updating import UpdateContextKind
 from wonder.actions.waiting import HumanInputKind, SleepKind, WaitForEventKind, WorkflowCallKind
 from wonder.definitions.records.fields import Record
 
 ENTRY_POINTS = "wonder.actions"
+
+log = logging.getLogger("wonder.actions")
 
 
 class ActionRegistry:
@@ -41,11 +43,19 @@ class ActionRegistry:
     def __iter__(self) -> Iterator[ActionKind]:
         return iter(self._kinds.values())
 
+    async def close(self) -> None:
+        """Let every kind go of what it keeps; one that fails does not keep the others from it."""
+        for kind in self:
+            try:
+                await kind.close()
+            except Exception:
+                log.exception("the kind of action %s can't be closed", kind.kind)
 
-def own_kinds(functions: FunctionRegistry, threads: Threads) -> list[ActionKind]:
+
+def own_kinds(equipment: Equipment) -> list[ActionKind]:
     """Return the kinds that come with Wonder."""
     return [
-        PythonKind(functions, threads),
+        PythonKind(equipment.functions, equipment.threads),
         UpdateContextKind(),
         AssertKind(),
         EmitMetricKind(),

@@ -5,8 +5,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
+from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.registry import ActionRegistry, announced_kinds, own_kinds
+from wonder.actions.resources import Resources
 from wonder.actions.threads import Threads
 from wonder.app.local_worker import LocalWorker
 from wonder.coordinator.calls import Calls
@@ -61,10 +63,11 @@ class Engine:
     ) -> None:
         self.environment = environment or SystemEnvironment()
         self._threads = Threads()
-        registry = ActionRegistry([*own_kinds(functions, self._threads), *announced_kinds()])
+        self.resources = Resources(store, self.environment.now_ms)
+        self._registry = ActionRegistry([*own_kinds(self._equipment(functions)), *announced_kinds()])
         self._idempotency = StoredIdempotency(store, lease, self.environment)
         self.executor = Executor(Services(self.environment, self._idempotency))
-        self.worker = LocalWorker(store, self.executor, registry)
+        self.worker = LocalWorker(store, self.executor, self._registry)
         self.coordinator = Coordinator(store, lease, self.worker, self.environment, new_id)
         self.starter = Starter(self.coordinator)
         self.calls = Calls(self.coordinator, self.starter)
@@ -100,6 +103,13 @@ class Engine:
             await self._idempotency.close()
             self._threads.close()
             await self.worker.close()
+            await self._registry.close()
+
+    def _equipment(self, functions: FunctionRegistry) -> Equipment:
+        environment = self.environment
+        return Equipment(
+            functions, self._threads, self.resources, environment.now_ms, environment.sleep, environment.random
+        )
 
     async def _keep_going(self) -> None:
         async with asyncio.TaskGroup() as group:

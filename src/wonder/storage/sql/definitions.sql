@@ -14,6 +14,12 @@ SELECT * FROM {table} WHERE id = $1 AND archived_at IS NULL ORDER BY version DES
 -- Asked with every start of a run, so without the content.
 SELECT version FROM {table} WHERE id = $1 AND archived_at IS NULL ORDER BY version DESC LIMIT 1;
 
+-- name: version_at_start
+-- tables: prompt_specs, artifact_types
+-- The newest version at a time (RES-4), archived since or not; the oldest if all are younger, as after an import.
+SELECT version FROM {table} WHERE id = $1
+ORDER BY created_at <= $2 DESC, CASE WHEN created_at <= $2 THEN version ELSE -version END DESC LIMIT 1;
+
 -- name: find_in_project
 -- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
 -- A name, at its newest version unless one is asked for.

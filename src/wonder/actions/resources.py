@@ -1,0 +1,132 @@
+"""What definitions only name, looked up when an action uses it: settings, models, servers, prompts (RES-2, RES-4)."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
+
+from wonder.actions.protocol import ActionFailed, Origin
+from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
+from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
+from wonder.storage.clock import end_of_millisecond
+from wonder.storage.definitions import load_definition
+from wonder.storage.named_resources import find_resource, load_resource
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.runs.headers import load_header
+from wonder.storage.store import Reader
+from wonder.storage.tenancy import load_project, load_workspace
+
+# A change of settings is heard of within this time; to read them with every call would cost more than many calls.
+_FRESH_MS: Final = 1_000
+_PROMPTS_MAX: Final = 1_000
+
+Named = TypeVar("Named", ModelProfile, McpServer, VectorIndex)
+Versioned = TypeVar("Versioned", PromptSpec, ArtifactType)
+
+
+@dataclass(frozen=True, slots=True)
+class Tenancy:
+    """Whose an action is, and what its workspace and project allow (RES-6)."""
+
+    workspace_id: str
+    workspace: WorkspaceSettings
+    project_id: str
+    project: ProjectSettings
+
+
+class Secrets(Protocol):
+    """Where the values of secrets come from."""
+
+    async def values(self, project_id: str, names: Collection[str]) -> dict[str, str]:
+        """Give the values of secrets by name, of the project or its workspace; raises SecretMissing.
+
+        What was given here is redacted wherever it would be shown from now on (INV-8).
+        """
+
+
+class NoSecrets:
+    """There are none."""
+
+    async def values(self, project_id: str, names: Collection[str]) -> dict[str, str]:
+        """Refuse any name."""
+        if names:
+            raise SecretMissing(min(names))
+        return {}
+
+
+class SecretMissing(ActionFailed):
+    """A definition uses a secret that nobody has stored."""
+
+    def __init__(self, name: str) -> None:
+        message = f"there is no secret {name!r} here; store it with: wonder secrets set {name}"
+        super().__init__("SECRET_MISSING", message, details={"secret": name})
+
+
+class Resources:
+    """Reads what actions name, for all kinds of action of one engine."""
+
+    def __init__(self, reader: Reader, now_ms: Callable[[], int], secrets: Secrets | None = None) -> None:
+        self._reader, self._now_ms = reader, now_ms
+        self.secrets: Secrets = secrets or NoSecrets()
+        self._tenancies: dict[str, tuple[int, Tenancy]] = {}
+        self._versions: dict[tuple[str, str, str], int] = {}
+        self._definitions: dict[tuple[type, str, int], PromptSpec | ArtifactType] = {}
+
+    async def tenancy(self, project_id: str) -> Tenancy:
+        """Give the settings of a project and its workspace, as they were a moment ago at most."""
+        now_ms = self._now_ms()
+        read_ms, known = self._tenancies.get(project_id, (0, None))
+        if known is not None and 0 <= now_ms - read_ms < _FRESH_MS:
+            return known
+        project = await load_project(self._reader, project_id)
+        workspace = await load_workspace(self._reader, project.workspace_id)
+        known = Tenancy(workspace.id, workspace.settings, project.id, project.settings)
+        self._tenancies[project_id] = (now_ms, known)
+        return known
+
+    async def named(self, kind: type[Named], project_id: str, id: str) -> Named:
+        """Give a project's resource by its id or name, as it is now; raises NotFound."""
+        try:
+            found: Named | None = await load_resource(self._reader, kind, id)
+        except NotFound:
+            found = await find_resource(self._reader, kind, project_id, id)
+        # That of another project is as good as none (INV-7).
+        if found is None or found.project_id != project_id:
+            raise NotFound(_NOUNS[kind], id)
+        return found
+
+    async def at_start(self, kind: type[Versioned], id: str, origin: Origin) -> Versioned:
+        """Give a definition at the version that was the newest when the run started (RES-4); raises NotFound."""
+        key = (kind.__name__, id, origin.run_id)
+        version = self._versions.get(key)
+        if version is None:
+            run = await load_header(self._reader, origin.run_id)
+            started = end_of_millisecond(run.started_ms or run.created_ms)
+            rows = await self._reader.fetch(f"version_at_start({_TABLES[kind]})", id, started)
+            if not rows:
+                raise NotFound(_NOUNS[kind], id)
+            version = int(str(rows[0][0]))
+            while len(self._versions) >= _PROMPTS_MAX:
+                del self._versions[next(iter(self._versions))]
+            self._versions[key] = version
+        return await self.definition(kind, id, version)
+
+    async def definition(self, kind: type[Versioned], id: str, version: int) -> Versioned:
+        """Give one version of a definition, which never changes; raises NotFound."""
+        key = (kind, id, version)
+        known = self._definitions.get(key)
+        if known is None:
+            while len(self._definitions) >= _PROMPTS_MAX:
+                del self._definitions[next(iter(self._definitions))]
+            known = self._definitions[key] = await load_definition(self._reader, kind, id, version)
+        assert isinstance(known, kind)
+        return known
+
+
+_NOUNS: Final[dict[type, str]] = {
+    ModelProfile: "model",
+    McpServer: "MCP server",
+    VectorIndex: "vector index",
+    PromptSpec: "prompt",
+    ArtifactType: "artifact type",
+}
+_TABLES: Final[dict[type, str]] = {PromptSpec: "prompt_specs", ArtifactType: "artifact_types"}
