@@ -15,7 +15,9 @@ from wonder.storage.runs.standing import NodeCount, count_tokens, only_outside_m
 _FRAME_SECONDS = 0.1
 _PLAIN_SECONDS = 5.0
 _BAR = 24
-_ENDED = ("completed", "failed", "timed_out", "cancelled")
+# A token that waits at a join has its own node behind it.
+_DONE = ("completed", "waiting_for_siblings")
+_ENDED = (*_DONE, "failed", "timed_out", "cancelled")
 
 
 async def watch(wonder: Wonder, run_id: str, *, quiet: bool) -> RunHeader:
@@ -82,7 +84,7 @@ class _View:
 
 def _line(ref: str, statuses: dict[str, int]) -> str:
     total = sum(statuses.values())
-    done = statuses["completed"]
+    done = sum(statuses[status] for status in _DONE)
     failed = statuses["failed"] + statuses["timed_out"]
     gone = statuses["cancelled"]
     if failed:
