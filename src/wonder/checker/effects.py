@@ -1,6 +1,6 @@
 """Effects: what actions did in the world, against what was decided (INV-3, INV-4, CTL-16)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from wonder.checker.definitions import LOSSES_MAX, Definition
@@ -11,12 +11,17 @@ from wonder.checker.violations import Violation
 GRACE_MS: Final = 1_000
 # Clocks of one machine, read at two places.
 CLOCK_MS: Final = 5
+# A loss may have been noted so much before it happened.
+NOTED_MS: Final = 1_000
 
 
 def check_effects(
-    run: StoredRun, definition: Definition, effects: Iterable[dict[str, Any]], *, crashes: int
+    run: StoredRun, definition: Definition, effects: Iterable[dict[str, Any]], *, losses: Sequence[int] = ()
 ) -> Iterator[Violation]:
-    """Look for actions that nobody ordered, that acted too often, or before their time."""
+    """Look for actions that nobody ordered, that acted too often, or before their time.
+
+    At each of the times in `losses`, what the run had under way may have been lost, and was to be done again.
+    """
     dispatched: dict[str, list[int]] = {}
     parents: dict[str, str | None] = {}
     nodes: dict[str, str | None] = {}
@@ -47,7 +52,9 @@ def check_effects(
         if node is None:
             continue
         tries = node.attempts_max * sum(node.action_attempts_max.values())
-        most = tries * min(len(dispatched.get(token_id, ())) + crashes, LOSSES_MAX + 1 + crashes)
+        ordered = dispatched.get(token_id, ())
+        again = sum(at_ms + NOTED_MS >= ordered[0] for at_ms in losses) if ordered else 0
+        most = tries * (min(len(ordered), LOSSES_MAX + 1) + again)
         if times > most:
             message = f"token {token_id} acted {times} times, and at most {most} are allowed"
             yield Violation("effects", run.id, message)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from wonder.checker.adopting import adopt, set_loop
-from wonder.checker.state import ROOT, WAITING_FOR_SIBLINGS, Group, State, Token
+from wonder.checker.state import PENDING, ROOT, WAITING_FOR_SIBLINGS, Group, State, Token
 from wonder.checker.stored import ENDED, Event, Fields, Scope, StoredRun
 from wonder.checker.values import written
 
@@ -112,6 +112,8 @@ def _suspended(state: State, event: Event, told: Fields) -> None:
 def _token_resumed(state: State, event: Event, told: Fields) -> None:
     if token := state.tokens.get(event.token_id or ""):
         _drop_timers_of(state, token.id)
+        if told.get("again"):
+            token.status, token.wait = PENDING, None
 
 
 def _token_ended(state: State, event: Event, told: Fields) -> None:

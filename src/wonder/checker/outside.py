@@ -11,12 +11,14 @@ Each line is an object with a `kind`; `at` is the true time in milliseconds sinc
 | `event_accepted` | `project`, `event`, `key`?, `at` | a sender was told that its event was taken |
 | `effect` | `run`, `token`, `at` | an action began to act in the world |
 | `crash` | `at` | a process was killed; what it did may be done again |
+| `lost` | `run`, `at` | what was decided for a run could not be stored; what it had under way may be done again |
 | `claimed` | `owner`, `epoch`, `at` | a process was told that the lease is its own |
 | `wrote` | `run`, `sequence`, `epoch`, `at` | a process was told that its commit with this event is durable |
 | `settled` | `at`, `live`? | nothing moved any more, with time enough; only the runs in `live` may not have ended |
 """
 
 import json
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +33,7 @@ from wonder.storage.store import Reader
 
 # A timer that came due this shortly before all was settled may still be on its way.
 OVERDUE_MS: Final = 2_000
+_RUNS_KEPT: Final = 200
 Line = dict[str, Any]
 
 
@@ -63,13 +66,26 @@ async def check_log(reader: Reader, log: Iterable[Line]) -> AsyncIterator[Violat
 
 
 class _Runs:
-    """The runs that a log names, loaded when they are asked for."""
+    """The runs that a log names, loaded when they are asked for, the last ones kept: most lines name the same few."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.definitions = reader, Definitions(reader)
+        self._kept: OrderedDict[str, tuple[StoredRun | None, frozenset[int]]] = OrderedDict()
 
     async def get(self, run_id: str) -> StoredRun | None:
-        return await load_run(self.reader, run_id)
+        return (await self._get(run_id))[0]
+
+    async def numbers(self, run_id: str) -> frozenset[int]:
+        """Give the numbers of all events of a run."""
+        return (await self._get(run_id))[1]
+
+    async def _get(self, run_id: str) -> tuple[StoredRun | None, frozenset[int]]:
+        if run_id not in self._kept:
+            run = await load_run(self.reader, run_id)
+            self._kept[run_id] = (run, frozenset(event.sequence for event in run.events) if run else frozenset())
+            if len(self._kept) > _RUNS_KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[run_id]
 
     async def status(self, run_id: str) -> str | None:
         rows = await self.reader.fetch("checker_position", run_id)
@@ -167,8 +183,7 @@ async def _check_writes(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterato
         if line["epoch"] < newest:
             message = f"event {line['sequence']} was written in epoch {line['epoch']}, when epoch {newest} was claimed"
             yield Violation("lease", line["run"], message)
-        run = await runs.get(line["run"])
-        if run is None or line["sequence"] not in {event.sequence for event in run.events}:
+        if line["sequence"] not in await runs.numbers(line["run"]):
             yield Violation("lease", line["run"], f"event {line['sequence']} was durable, and is not there")
 
 
@@ -177,6 +192,10 @@ async def _check_effects(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
     for line in log.get("effect", ()):
         by_run.setdefault(line["run"], []).append(line)
     cancelled = {line["run"]: line["at"] for line in log.get("cancel_confirmed", ())}
+    crashes = [line["at"] for line in log.get("crash", ())]
+    lost: dict[str, list[int]] = {}
+    for line in log.get("lost", ()):
+        lost.setdefault(line["run"], []).append(line["at"])
     for run_id, effects in by_run.items():
         run = await runs.get(run_id)
         if run is None:
@@ -184,7 +203,7 @@ async def _check_effects(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
             continue
         definition = await runs.definitions.of(run)
         if definition is not None:
-            for violation in check_effects(run, definition, effects, crashes=len(log.get("crash", ()))):
+            for violation in check_effects(run, definition, effects, losses=[*crashes, *lost.get(run_id, ())]):
                 yield violation
         if run_id in cancelled:
             for violation in check_cancelled(run, effects, cancelled[run_id]):

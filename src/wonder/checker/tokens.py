@@ -14,7 +14,8 @@ _WORKING: Final = ("dispatched", "executing")
 _POSSIBLE: Final[dict[str, tuple[str, ...]]] = {
     "token_dispatched": (PENDING, *_WORKING),
     "node_started": ("dispatched", "executing"),
-    "token_suspended": (PENDING,),
+    # From work when a budget stops it: then a person decides whether it begins again.
+    "token_suspended": (PENDING, *_WORKING),
     "token_resumed": ("suspended",),
     "fan_in_waiting": (PENDING, *_WORKING, "suspended"),
     "node_completed": (PENDING, *_WORKING, "suspended"),

@@ -1,5 +1,6 @@
 """Control: starting, pausing, resuming, cancelling and ending a run (CTL-16 to CTL-18, RET-3)."""
 
+from wonder.engine.budget_gate import check_decision, is_about_budget
 from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.decisions import (
     CloseGroup,
@@ -37,6 +38,8 @@ def check_input(workflow: CompiledWorkflow, value: JsonValue) -> tuple[JsonValue
 
 def check_answer(token: Token, value: JsonValue) -> list[ValueFault]:
     """Say what of an answer does not fit the schema of the question (ACT-4)."""
+    if is_about_budget(token):
+        return check_decision(value)
     assert token.node.wait is not None
     wait = token.node.wait.wait
     assert isinstance(wait, HumanWait)

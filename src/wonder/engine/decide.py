@@ -1,8 +1,9 @@
 """Decide: a fact comes in, and out comes all that should happen because of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from wonder.engine.budget_gate import ask_about_budget, asks_a_person, decide_on_budget, is_about_budget
 from wonder.engine.control import (
     answer_gate,
     cancel_run,
@@ -32,6 +33,7 @@ from wonder.engine.facts import (
     Fact,
     GateAnswered,
     InputGiven,
+    Noted,
     PauseRequested,
     ResumeRequested,
     RunBroken,
@@ -178,6 +180,7 @@ def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
         return
     if token.status == DISPATCHED:
         turn.record("node_started", {}, token, fact.started_ms)
+    _note(turn, token, fact.noted)
     told: dict[str, Any] = {"attempts": fact.attempts}
     if fact.steps is not None:
         told["steps"] = fact.steps
@@ -191,8 +194,17 @@ def _task_failed(turn: Turn, fact: TaskFailed) -> None:
         return
     if token.status == DISPATCHED:
         turn.record("node_started", {}, token, fact.started_ms)
+    _note(turn, token, fact.noted)
+    if asks_a_person(fact.failure):
+        ask_about_budget(turn, token, fact.failure, fact.tokens, fact.cost_usd)
+        return
     told: dict[str, Any] = {} if fact.steps is None else {"steps": fact.steps}
     fail_node(turn, token, fact.failure, told, fact.tokens, fact.cost_usd)
+
+
+def _note(turn: Turn, token: Token, noted: Sequence[Noted]) -> None:
+    for type, metadata in noted:
+        turn.record(type, metadata, token)
 
 
 def _worker_lost(turn: Turn, fact: WorkerLost) -> None:
@@ -236,6 +248,8 @@ def _input_given(turn: Turn, fact: InputGiven) -> None:
     token = turn.run.tokens.get(fact.token_id)
     if token is None or token.wait is None or token.wait.get("item_id") != fact.item_id:
         _take_late(turn, fact)
+    elif is_about_budget(token):
+        decide_on_budget(turn, token, fact.answer, fact.by)
     else:
         answer(turn, token, fact.answer, fact.by)
 

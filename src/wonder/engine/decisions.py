@@ -91,6 +91,12 @@ class SuspendToken(Struct, frozen=True, gc=False):
     input: JsonValue
 
 
+class RestartToken(Struct, frozen=True, gc=False):
+    """Store a suspended token `pending` again: its node begins anew."""
+
+    token_id: str
+
+
 class EnterJoin(Struct, frozen=True, gc=False):
     """Store a token `waiting_for_siblings`, at the join into a node, for a branch around it."""
 
@@ -206,11 +212,11 @@ class RecordEvent(Struct, frozen=True, gc=False, array_like=True):
 
 
 class RequestInput(Struct, frozen=True, gc=False):
-    """Put an item into the inbox: a question of a node, or a gate at the workflow's time-out (`token_id` None)."""
+    """Put an item into the inbox: a question of a node, or a gate at a budget or the workflow's time-out (no token)."""
 
     item_id: str
     token_id: str | None
-    kind: Literal["human_input", "timeout"]
+    kind: Literal["human_input", "timeout", "budget"]
     prompt: str
     schema: JsonValue
     input: JsonValue
@@ -284,6 +290,7 @@ Decision: TypeAlias = (
     | ReleaseToken
     | DispatchTask
     | SuspendToken
+    | RestartToken
     | EnterJoin
     | WriteContext
     | WriteBranchOutput

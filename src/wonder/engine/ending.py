@@ -38,7 +38,7 @@ def stop_wait(turn: Turn, token: Token) -> None:
     wait = token.wait or {}
     turn.cancel_timer(f"task:{token.id}")
     match wait.get("kind"):
-        case "human_input":
+        case "human_input" | "budget":
             turn.cancel_timer(f"deadline:{token.id}")
             turn.emit(WithdrawInput(str(wait["item_id"])))
             turn.record("human_input_withdrawn", {"item_id": wait["item_id"]}, token)

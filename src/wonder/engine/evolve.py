@@ -18,6 +18,7 @@ from wonder.engine.decisions import (
     OpenFanOut,
     RecordEvent,
     ReleaseToken,
+    RestartToken,
     SetLoop,
     SetRunStatus,
     SetTimer,
@@ -122,8 +123,16 @@ def _dispatch_task(run: RunState, decision: DispatchTask) -> None:
 def _suspend_token(run: RunState, decision: SuspendToken) -> None:
     token = run.tokens[decision.token_id]
     _uncount(run, token)
-    token.status, token.wait, token.input = SUSPENDED, decision.wait, decision.input
+    token.status, token.wait, token.input, token.losses = SUSPENDED, decision.wait, decision.input, 0
     run.suspended += 1
+
+
+def _restart_token(run: RunState, decision: RestartToken) -> None:
+    token = run.tokens[decision.token_id]
+    _uncount(run, token)
+    token.status, token.wait, token.input = PENDING, None, None
+    run.moving += 1
+    run.ready.append(token)
 
 
 def _enter_join(run: RunState, decision: EnterJoin) -> None:
@@ -261,6 +270,7 @@ EVOLVERS: dict[type, Callable[[RunState, Any], None]] = {
     MoveToken: _move_token,
     DispatchTask: _dispatch_task,
     SuspendToken: _suspend_token,
+    RestartToken: _restart_token,
     EnterJoin: _enter_join,
     WriteContext: _write_context,
     WriteBranchOutput: _write_branch_output,

@@ -7,6 +7,9 @@ from msgspec import Struct
 from wonder.engine.failure import Failure
 from wonder.language.values import JsonValue
 
+Noted: TypeAlias = tuple[str, dict[str, JsonValue]]
+"""The type of an event that an action asks for, and what it tells: `budget_alert`, `artifact_written`."""
+
 
 class RunQueued(Struct, frozen=True, gc=False):
     """The run was accepted, and may not start yet (RES-6)."""
@@ -35,6 +38,7 @@ class TaskCompleted(Struct, frozen=True, gc=False):
     steps: JsonValue = None
     tokens: int | None = None
     cost_usd: float | None = None
+    noted: tuple[Noted, ...] = ()
 
 
 class TaskFailed(Struct, frozen=True, gc=False):
@@ -46,6 +50,7 @@ class TaskFailed(Struct, frozen=True, gc=False):
     steps: JsonValue = None
     tokens: int | None = None
     cost_usd: float | None = None
+    noted: tuple[Noted, ...] = ()
 
 
 class WorkerLost(Struct, frozen=True, gc=False):

@@ -85,7 +85,7 @@ def complete_node(
     if tokens is None and cost_usd is None:
         turn.record("node_completed", told, token)
     else:
-        _record_with_cost(turn, "node_completed", told, token, tokens, cost_usd)
+        record_with_cost(turn, "node_completed", told, token, tokens, cost_usd)
     route_success(turn, token)
 
 
@@ -99,13 +99,14 @@ def fail_node(
 ) -> None:
     """Take the failure of a node's task, and route it or fail its scope."""
     failure = failure.at(token.node.ref)
-    _record_with_cost(turn, "node_failed", {"error": failure.as_json(), **(told or {})}, token, tokens, cost_usd)
+    record_with_cost(turn, "node_failed", {"error": failure.as_json(), **(told or {})}, token, tokens, cost_usd)
     route_failure(turn, token, failure, TIMED_OUT if failure.code == "TASK_TIMEOUT" else FAILED)
 
 
-def _record_with_cost(
+def record_with_cost(
     turn: Turn, type: str, metadata: dict[str, Any], token: Token, tokens: int | None, cost_usd: float | None
 ) -> None:
+    """Record an event of a token with what was spent."""
     turn.emit(
         RecordEvent(
             turn.run.sequence + 1,

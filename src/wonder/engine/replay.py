@@ -164,10 +164,13 @@ class _Folding:
 
     def _token_suspended(self, event: RecordEvent, told: dict[str, Any]) -> None:
         token = self.tokens[str(event.token_id)]
-        token.status, token.held, token.wait = SUSPENDED, False, told["wait"]
+        token.status, token.held, token.losses, token.wait = SUSPENDED, False, 0, told["wait"]
 
     def _token_resumed(self, event: RecordEvent, told: dict[str, Any]) -> None:
         self._drop_timers(str(event.token_id))
+        if told.get("again"):
+            token = self.tokens[str(event.token_id)]
+            token.status, token.wait = PENDING, None
 
     def _node_completed(self, event: RecordEvent, told: dict[str, Any]) -> None:
         self.tokens[str(event.token_id)].held = False

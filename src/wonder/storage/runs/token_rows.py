@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wonder.engine.decisions import CreateToken, DispatchTask, EnterJoin, MoveToken, ReleaseToken, SuspendToken
+from wonder.engine.decisions import (
+    CreateToken,
+    DispatchTask,
+    EnterJoin,
+    MoveToken,
+    ReleaseToken,
+    RestartToken,
+    SuspendToken,
+)
 from wonder.engine.restore import TokenRow
 from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, WAITING_FOR_SIBLINGS
 from wonder.storage.runs.cells import to_json, to_json_or_null
@@ -109,6 +117,10 @@ class TokenRows:
         """Note what a token waits for."""
         wait, token_input = to_json(decision.wait), to_json_or_null(decision.input)
         self._update(record, decision.token_id, SUSPENDED, 0, token_input, wait, now_ms)
+
+    def restart(self, record: Recorded, decision: RestartToken, now_ms: int) -> None:
+        """Note that the node of a token begins anew."""
+        self._update(record, decision.token_id, PENDING, 0, None, None, now_ms)
 
     def join(self, record: Recorded, decision: EnterJoin, now_ms: int) -> None:
         """Note that a token waits for its siblings, and where."""
