@@ -33,6 +33,8 @@ class _Operation(NamedTuple):
     job: Job
     future: "asyncio.Future[Any]"
     begun_ms: int
+    is_suffered: bool = False
+    """Whether what goes wrong before it has done so."""
 
 
 class SimulatedConnections:
@@ -102,8 +104,8 @@ class SimulatedConnections:
 
     def _serve(self) -> None:
         """Carry out the first job of the line. A process that has died or is paused meanwhile has sent it already."""
-        fault, job, future, begun_ms = self._line[0]
-        if fault is not None and not self._process.suffer_before(fault):
+        fault, job, future, begun_ms, is_suffered = self._line[0]
+        if fault is not None and not is_suffered and not self._process.suffer_before(fault):
             return
         result: Any = None
         error: BaseException | None = None
@@ -114,6 +116,7 @@ class SimulatedConnections:
             result, error = self._carry_out(job)
             if isinstance(error, DatabaseBusy) and self._world.now_ms - begun_ms < _BUSY_MS:
                 # Another process writes; SQLite waits for it.
+                self._line[0] = self._line[0]._replace(is_suffered=True)
                 self._world.after(_BUSY_AGAIN_MS, self._serve)
                 return
         if fault is not None and fault.does == "answer_lost":
@@ -169,6 +172,11 @@ class SimulatedStore(SqliteStore):
         """Take nothing more from what a process has left."""
         for connections in (self._writer, self._readers):
             connections.bury()  # type: ignore[attr-defined]
+
+    @property
+    def commits_at_once(self) -> bool:
+        """Say whether a commit would be made here and now."""
+        return self._process.has_fast_disk and not self._writing.locked()
 
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
         """Write a whole batch in one transaction; here and now, as on a fast disk, or as an operation of its own."""

@@ -35,7 +35,7 @@ BUGS = (
     Bug(
         "fence-not-asked-on-sqlite",
         "storage/sqlite.py",
-        "        _check_fence(fence, connection)\n",
+        "        _check_fence(fence, cursor)\n",
         "",
         "who lost the lease can write to SQLite",
         (REPLACED,),

@@ -51,6 +51,11 @@ class CrashingStore:
         """The names of the operations that write."""
         self._never: asyncio.Event | None = None
 
+    @property
+    def commits_at_once(self) -> bool:
+        """Commit as the real one does."""
+        return self._store.commits_at_once
+
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Run a named query."""
         return await self.operation(f"fetch {name}", lambda: self._store.fetch(name, *parameters))

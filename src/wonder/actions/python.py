@@ -54,17 +54,22 @@ class PythonAction:
         function = self._function or await self._find(context)
         arguments = {name: copy_value(value) for name, value in input.items()}
         if function.is_async:
-            _CURRENT.set(context)
+            before = _CURRENT.set(context)
             try:
                 returned = await function.call(**arguments)
             except (asyncio.CancelledError, GeneratorExit):
                 raise  # Whether somebody has cancelled it, or it did so itself, is for the executor to know.
             except BaseException as error:
                 raise _failure(error, function, arguments) from error
+            finally:
+                _CURRENT.reset(before)
             return _taken(returned, function)
         if function.is_quick:
-            _CURRENT.set(context)
-            return _call(function, arguments)
+            before = _CURRENT.set(context)
+            try:
+                return _call(function, arguments)
+            finally:
+                _CURRENT.reset(before)
         return await self._call_in_thread(function, arguments, context)
 
     async def _find(self, context: ActionContext) -> Function:

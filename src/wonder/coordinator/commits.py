@@ -1,8 +1,10 @@
 """Group commit: while one commit is under way, the next batch fills with whatever all runs bring."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
+from wonder.coordinator import at_once
 from wonder.coordinator.errors import CommitFailed
 from wonder.coordinator.live import LiveRun
 from wonder.engine.decisions import Decision
@@ -30,7 +32,7 @@ class GroupCommit:
         self._runs: set[LiveRun] = set()
         self._waiting: list[asyncio.Future[None]] = []
         self._committing_for: list[asyncio.Future[None]] = []
-        self._committing: asyncio.Task[None] | None = None
+        self._committing: asyncio.Task[None] | Coroutine[Any, Any, None] | None = None
         self._scheduled = False
         self._stopped: WonderError | None = None
 
@@ -55,7 +57,20 @@ class GroupCommit:
         if not self._scheduled and self._committing is None:
             # After what is ready in the loop just now, so that it comes along.
             self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._begin)
+            asyncio.get_running_loop().call_soon(self._begin_in_turn)
+
+    def begin(self) -> None:
+        """Commit the open batch now, unless a commit is under way; for who knows that nothing more is about to come."""
+        # One commit at a time: what is decided later may not be stored before what it stands on.
+        if self._committing is not None or self._stopped is not None or self._batch.is_empty:
+            return
+        batch, decided, runs, waiting = self._batch, self._decided, self._runs, self._waiting
+        self._open()
+        self._committing_for = waiting
+        work = self._committing = self._commit(batch, decided, runs, waiting)
+        rest = at_once.begin(work) if self._store.commits_at_once else work
+        if rest is not None:
+            self._committing = asyncio.get_running_loop().create_task(self._finish(rest))
 
     def durable(self) -> "asyncio.Future[None]":
         """Give what is done once all that was added so far is durable, and fails if that can't be."""
@@ -90,16 +105,14 @@ class GroupCommit:
         self._open()
         _tell(unheard, error)
 
-    def _begin(self) -> None:
+    def _begin_in_turn(self) -> None:
         self._scheduled = False
-        # One commit at a time: what is decided later may not be stored before what it stands on.
-        if self._committing is not None or self._stopped is not None or self._batch.is_empty:
-            return
-        batch, decided, runs, waiting = self._batch, self._decided, self._runs, self._waiting
-        self._open()
-        self._committing_for = waiting
-        work = self._commit(batch, decided, runs, waiting)
-        self._committing = asyncio.get_running_loop().create_task(work)
+        self.begin()
+
+    async def _finish(self, work: Coroutine[Any, Any, None]) -> None:
+        await work
+        # What was added meanwhile has waited for this.
+        self.begin()
 
     def _open(self) -> None:
         self._batch, self._decided, self._runs, self._waiting = Batch(), [], set(), []
@@ -125,7 +138,6 @@ class GroupCommit:
             if not future.done():
                 future.set_result(None)
         self._release(decided)
-        self._begin()
 
 
 def _tell(waiting: Sequence["asyncio.Future[None]"], error: WonderError) -> None:

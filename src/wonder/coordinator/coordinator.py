@@ -396,6 +396,9 @@ class Coordinator:
     def _task_ended(self, run: LiveRun, ended: TaskEnded) -> None:
         if not run.dropped and run.tasks.pop(ended.token_id, None) is not None:
             self.take(run, ended)
+            if len(self._live) == 1 and not run.tasks:
+                # Nobody else has anything under way that could come along with the same commit.
+                self.commits.begin()
 
     def _show_executing(self) -> None:
         """Let tasks that take longer be seen as executing (CTL-1)."""

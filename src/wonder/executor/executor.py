@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 
 from wonder.actions.exceptions import message_of
 from wonder.actions.protocol import Origin
@@ -14,6 +15,8 @@ from wonder.executor.running import TaskExecution
 from wonder.language.values import JsonValue
 
 TASKS_MAX = 1_000
+# How long tasks may follow upon each other at once before all else in the loop has its turn.
+_TURN_MS = 2.0
 
 
 class Executor:
@@ -28,6 +31,8 @@ class Executor:
         self.abandoned = 0
         self._under_way: set[TaskUnderWay] = set()
         self._line: deque[TaskUnderWay] = deque()
+        self._free_hand: _Hand | None = None
+        """The one whose task's result is being told just now."""
 
     @property
     def under_way(self) -> int:
@@ -72,7 +77,40 @@ class Executor:
 
     def _begin(self, taken: "TaskUnderWay") -> None:
         self._under_way.add(taken)
-        taken.begin()
+        hand = self._free_hand
+        if hand is not None and hand.may_go_on(self.services.environment.monotonic_ms()):
+            hand.following = taken
+        else:
+            self._find_hand(taken)
+
+    def _find_hand(self, taken: "TaskUnderWay") -> None:
+        taken.worker = asyncio.get_running_loop().create_task(self._carry_out(taken))
+
+    async def _carry_out(self, taken: "TaskUnderWay | None") -> None:
+        """Run a task, and what follows upon it at once: that needs neither a turn of the loop nor an asyncio task."""
+        hand = _Hand(self.services.environment.monotonic_ms() + _TURN_MS)
+        while taken:
+            taken = self._tell(hand, taken, await taken.run(hand.worker))
+
+    def _tell(self, hand: "_Hand", taken: "TaskUnderWay", result: TaskResult | None) -> "TaskUnderWay | None":
+        """Tell the result of a task; gives the next one, if one has come with that."""
+        if result is None:
+            return None
+        if len(self._under_way) > 1:
+            # Many results lead on together, and not each at once.
+            taken.deliver(result)
+            return None
+        self._free_hand = hand if hand.finds_all_as_it_was() else None
+        try:
+            taken.deliver(result)
+        except BaseException:
+            if hand.following:
+                self._find_hand(hand.following)
+            raise
+        finally:
+            self._free_hand = None
+        following, hand.following = hand.following, None
+        return following
 
     def _ended(self, taken: "TaskUnderWay") -> None:
         """Give its place to the next in line."""
@@ -81,6 +119,27 @@ class Executor:
             following = self._line.popleft()
             if not following.is_done:
                 self._begin(following)
+
+
+class _Hand:
+    """An asyncio task that may take on another task when it has told the result of one."""
+
+    __slots__ = ("_context", "_until_ms", "following", "worker")
+
+    def __init__(self, until_ms: float) -> None:
+        worker = asyncio.current_task()
+        assert worker
+        self.worker, self._until_ms = worker, until_ms
+        self.following: TaskUnderWay | None = None
+        self._context = copy_context()
+
+    def may_go_on(self, now_ms: float) -> bool:
+        """Say whether another task can follow: nobody waits for too long, and it would not notice."""
+        return self.following is None and now_ms < self._until_ms and self.finds_all_as_it_was()
+
+    def finds_all_as_it_was(self) -> bool:
+        """Say whether all is as at its beginning: what a function leaves in context variables, no other may see."""
+        return not self.worker.cancelling() and copy_context() == self._context
 
 
 class TaskUnderWay:
@@ -94,8 +153,8 @@ class TaskUnderWay:
         "_has_begun",
         "_on_done",
         "_origin",
-        "_worker",
         "is_done",
+        "worker",
     )
 
     def __init__(
@@ -109,15 +168,12 @@ class TaskUnderWay:
         self._executor, self._origin = executor, origin
         self._on_done: Callable[[TaskResult], None] | None = on_done
         self._execution: TaskExecution | None = TaskExecution(task, input)
-        self._worker: asyncio.Task[None] | None = None
+        self.worker: asyncio.Task[None] | None = None
+        """Who carries it out; nobody yet where it is to follow upon another task."""
         self._grace: Timer | None = None
         self._has_begun = False
         self._ended: asyncio.Future[None] | None = None
         self.is_done = False
-
-    def begin(self) -> None:
-        """Run it; for its executor to call."""
-        self._worker = asyncio.get_running_loop().create_task(self._run())
 
     def cancel(self) -> None:
         """Abort the action under way; the result follows, after the grace at the latest."""
@@ -125,14 +181,14 @@ class TaskUnderWay:
             return
         services = self._executor.services
         if self._has_begun:
-            assert self._worker
+            assert self.worker
             self._grace = services.environment.after(services.grace_ms, lambda: self._abandon(_CANCELLED))
-            self._worker.cancel()
+            self.worker.cancel()
             return
-        if self._worker:
-            self._worker.cancel()
+        if self.worker:
+            self.worker.cancel()
         # Later, because nobody expects to be told inside their own call.
-        self._grace = services.environment.after(0, lambda: self._deliver(TaskResult("cancelled", error=_CANCELLED)))
+        self._grace = services.environment.after(0, lambda: self.deliver(TaskResult("cancelled", error=_CANCELLED)))
 
     def ended(self) -> "asyncio.Future[None]":
         """Return what is done when the result was given."""
@@ -142,10 +198,12 @@ class TaskUnderWay:
                 self._ended.set_result(None)
         return self._ended
 
-    async def _run(self) -> None:
-        self._has_begun = True
+    async def run(self, worker: "asyncio.Task[None]") -> TaskResult | None:
+        """Run it; gives the result to deliver, or None when nobody waits for it any more. For its executor to call."""
         execution = self._execution
-        assert execution
+        if self._grace or not execution:
+            return None  # It was cancelled before it began.
+        self._has_begun, self.worker = True, worker
         try:
             result = await execution.run(Assignment(self._executor.services, self._origin, self._abandon))
         except asyncio.CancelledError:
@@ -156,16 +214,17 @@ class TaskUnderWay:
             result = execution.result(Failure("EXECUTOR_BROKEN", message))
         if self.is_done:
             self._executor.abandoned -= 1
-        else:
-            self._deliver(result)
+            return None
+        return result
 
     def _abandon(self, failure: Failure) -> None:
         if not self.is_done:
             assert self._execution
             self._executor.abandoned += 1
-            self._deliver(self._execution.result(failure))
+            self.deliver(self._execution.result(failure))
 
-    def _deliver(self, result: TaskResult) -> None:
+    def deliver(self, result: TaskResult) -> None:
+        """Tell the result, once."""
         if self._grace:
             self._grace.cancel()
         self.is_done = True
@@ -175,7 +234,7 @@ class TaskUnderWay:
         on_done = self._on_done
         # Let go of all that leads back here: of a task that has ended nothing may be left to the garbage collector,
         # which looks at everything in memory to find it.
-        self._on_done = self._execution = self._worker = None
+        self._on_done = self._execution = self.worker = None
         assert on_done
         on_done(result)
 

@@ -27,6 +27,7 @@ class PostgresStore:
     """A database on a PostgreSQL server that is open."""
 
     dialect: Dialect = "postgresql"
+    commits_at_once = False
 
     def __init__(self, address: PostgresAddress, pool: Pool, *, busy_seconds: float) -> None:
         self.address = address.shown

@@ -56,6 +56,11 @@ class SqliteStore:
             raise
         return store
 
+    @property
+    def commits_at_once(self) -> bool:
+        """Say whether a small commit that is asked for now would be made without waiting for anybody."""
+        return self._commit_seconds < FAST_SECONDS and not self._writing.locked()
+
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Run a named query that only reads and return its rows."""
         return await self._readers.submit(partial(_rows, self._queries[name], name, self.address, parameters))
@@ -95,14 +100,17 @@ class SqliteStore:
         rows_count = sum(len(rows) for _, _, rows in statements)
         asked = None if fence is None else (self._queries[fence.query], fence.parameters)
         job = partial(_commit, statements, asked, self.address)
-        async with self._writing:
-            if rows_count > FEW_ROWS:
+        if rows_count > FEW_ROWS:
+            async with self._writing:
                 await self._writer.submit(job)
-                return
-            began = time.monotonic()
-            if self._commit_seconds >= FAST_SECONDS or not self._commit_here(job):
+            return
+        began = time.monotonic()
+        # Without the lock: nobody can come between where nothing is waited for.
+        if not (self.commits_at_once and self._commit_here(job)):
+            async with self._writing:
+                began = time.monotonic()
                 await self._writer.submit(job)
-            self._commit_seconds += (time.monotonic() - began - self._commit_seconds) / 8
+        self._commit_seconds += (time.monotonic() - began - self._commit_seconds) / 8
 
     def _commit_here(self, job: Callable[[apsw.Connection], None]) -> bool:
         """Commit without changing threads, which takes as long as a fast commit; False if it would have to wait."""
@@ -228,20 +236,22 @@ def _commit(
 ) -> None:
     query = "begin"
     try:
-        connection.execute("BEGIN IMMEDIATE")
-        _check_fence(fence, connection)
+        # One cursor for all: making one takes as long as running a statement.
+        cursor = connection.cursor()
+        cursor.execute("BEGIN IMMEDIATE")
+        _check_fence(fence, cursor)
         for query, sql, rows in statements:  # noqa: B007 - the name is for the error below
-            _exhaust(connection.executemany(sql, rows))
+            _exhaust(cursor.executemany(sql, rows))
         query = "commit"
-        connection.execute("COMMIT")
+        cursor.execute("COMMIT")
     except BaseException:
         _roll_back(database, connection)
         with translated(query, database):
             raise
 
 
-def _check_fence(fence: tuple[str, Sequence[Value]] | None, connection: apsw.Connection) -> None:
-    if fence is not None and not connection.execute(*fence).fetchall():
+def _check_fence(fence: tuple[str, Sequence[Value]] | None, cursor: apsw.Cursor) -> None:
+    if fence is not None and not cursor.execute(*fence).fetchall():
         raise LeaseLost
 
 

@@ -61,6 +61,10 @@ class Store(Reader, Protocol):
     def address(self) -> str:
         """Say where it is, fit to be shown: without a password."""
 
+    @property
+    def commits_at_once(self) -> bool:
+        """Say whether a small commit that is asked for now would be made without waiting for anybody."""
+
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: committed and durable when left normally, rolled back on any exception."""
 

@@ -1,0 +1,25 @@
+"""Runs are tried on each database, and on SQLite in both ways to commit: by the writer's thread, and at once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.postgres import PostgresServer
+from support.stores import remove_sqlite_files
+from wonder.storage import sqlite
+
+
+@pytest.fixture(params=["sqlite", "sqlite at once", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of an empty database with all tables."""
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        name = server.create_database(template=request.getfixturevalue("postgres_template"))
+        yield server.url(name)
+        server.drop_database(name)
+        return
+    # Whatever the disk is like just now.
+    monkeypatch.setattr(sqlite, "FAST_SECONDS", 60.0 if request.param == "sqlite at once" else 0.0)
+    yield f"sqlite:///{tmp_path / 'wonder.db'}"
+    remove_sqlite_files(tmp_path / "wonder.db")
