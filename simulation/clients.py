@@ -62,8 +62,10 @@ class Wish:
 
 
 def plan_wishes(random: Random) -> list[Wish]:
-    """Choose what clients want; the first always starts a run."""
+    """Choose what clients want; the first always starts a run, and events may come before anybody waits for them."""
     wishes = [Wish("start", 0, 0, random.random() < 0.2)]
+    if random.random() < 0.2:
+        wishes += [Wish("event", 0, random.randrange(1_000_000), random.random() < 0.3) for _ in range(4)]
     for _ in range(random.randint(0, _WISHES_MAX)):
         at_ms = int(_PERIOD_MS * random.random() ** 2)
         wishes.append(Wish(random.choice(_WISHES), at_ms, random.randrange(1_000_000), random.random() < 0.3))
@@ -76,16 +78,17 @@ class Clients:
     def __init__(self, machine: Machine, template: Template) -> None:
         self._machine, self._template, self._world = machine, template, machine.world
         # One that runs no engine, and never dies.
-        self._visitor = Process(machine, "visitor")
-        self._visitor.is_appointed = self._visitor.is_mortal = False
+        self.visitor = Process(machine, "visitor")
+        self.visitor.is_appointed = self.visitor.is_mortal = False
         self._under_way: set[str] = set()
+        self._settled = 0
         self._look = DirectStore(machine.path, machine.reader)
 
     def begin(self, wish: Wish) -> None:
         """Have something wished for."""
-        process = self._visitor if wish.by_request else self._machine.current
+        process = self.visitor if wish.by_request else self._machine.current
         if process.loop.is_dead:
-            process = self._visitor
+            process = self.visitor
         work = self._work(wish, process.wonder)
         if work is not None:
             self._world.tell(f"client: {wish}")
@@ -93,7 +96,7 @@ class Clients:
 
     def bury(self) -> None:
         """Let go of all that is left."""
-        self._visitor.bury()
+        self.visitor.bury()
 
     def rows(self, sql: str, *parameters: str) -> list[Row]:
         """Look into the database, from outside."""
@@ -110,19 +113,24 @@ class Clients:
 
     def settle(self) -> None:
         """Let go on whatever waits for somebody: resume, answer, send; each is asked for once at a time."""
-        visitor = self._visitor.wonder
+        visitor = self.visitor.wonder
         for (run_id,) in self.rows(_PAUSED):
             self._once(f"resume {run_id!s}", partial(visitor.resume, str(run_id)))
         for item in self._open_items():
-            self._once(f"answer {item.id}", partial(self._answer, visitor, item, 0))
+            self._once(f"answer {item.id}", partial(self._answer, visitor, item, self._next()))
         for event, key in self.rows(_AWAITED):
             named = (str(event), str(key) or None)
-            self._once(f"send {named}", partial(self._send, visitor, named, None))
+            self._once(f"send {named}", partial(self._send, visitor, named, None, self._next()))
 
     def cancel_all(self) -> None:
         """Cancel every run that no other would cancel."""
         for (run_id,) in self.rows("SELECT id FROM runs WHERE completed_ms IS NULL AND parent_run_id IS NULL"):
-            self._once(f"cancel {run_id!s}", partial(self._cancel, self._visitor.wonder, str(run_id)))
+            self._once(f"cancel {run_id!s}", partial(self._cancel, self.visitor.wonder, str(run_id)))
+
+    def _next(self) -> int:
+        # Another one each time: whoever is always told the same may ask for ever.
+        self._settled += 1
+        return self._settled
 
     def _open_items(self) -> list[InboxItem]:
         return at_once(open_inbox(self._look, self._template.home.project_id)).items
@@ -133,7 +141,7 @@ class Clients:
             self._spawn(work).add_done_callback(lambda _: self._under_way.discard(what))
 
     def _spawn(self, work: Work) -> "asyncio.Task[None]":
-        return self._visitor.spawn(self._guarded(work))
+        return self.visitor.spawn(self._guarded(work))
 
     async def _guarded(self, work: Work) -> None:
         try:
@@ -156,12 +164,12 @@ class Clients:
                     return None
                 item = items[wish.chance % len(items)]
                 if wish.kind == "answer_twice":
-                    self._spawn(lambda: self._answer(self._visitor.wonder, item, wish.chance + 1))
+                    self._spawn(lambda: self._answer(self.visitor.wonder, item, wish.chance + 1))
                 return lambda: self._answer(wonder, item, wish.chance)
             case "event" | "event_again":
                 event = self._template.events[wish.chance % len(self._template.events)]
                 sender = f"sender {wish.chance % 2}" if wish.kind == "event_again" else None
-                return lambda: self._send(wonder, event, sender)
+                return lambda: self._send(wonder, event, sender, wish.chance)
         return self._run_work(wish, wonder)
 
     def _run_work(self, wish: Wish, wonder: Wonder) -> Work | None:
@@ -207,16 +215,18 @@ class Clients:
         self._world.note("cancel_confirmed", run=run_id, **at_ms)
 
     async def _answer(self, wonder: Wonder, item: InboxItem, chance: int) -> None:
-        await wonder.answer(item.id, _answer(item, chance), by="somebody")
+        await wonder.answer(item.id, answer_to(item, chance), by="somebody")
         self._world.note("answer_accepted", item=item.id)
 
-    async def _send(self, wonder: Wonder, named: tuple[str, str | None], sender: str | None) -> None:
+    async def _send(self, wonder: Wonder, named: tuple[str, str | None], sender: str | None, chance: int) -> None:
         event, key = named
-        await wonder.send_event(event, key, {"n": 2}, id=sender)
+        # The same for the same sender; some workflows go on until one without a payload comes.
+        await wonder.send_event(event, key, {"n": 2} if sender or chance % 3 else None, id=sender)
         self._world.note("event_accepted", project=self._template.home.project_id, event=event, key=key)
 
 
-def _answer(item: InboxItem, chance: int) -> JsonValue:
+def answer_to(item: InboxItem, chance: int) -> JsonValue:
+    """Give some answer that fits a question."""
     if item.token_id is None:
         decision = ("fail", "extend", "abort")[chance % 3]
         return {"decision": decision, **({"extend_ms": 300} if decision == "extend" else {})}

@@ -2,11 +2,20 @@
 
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from simulation.definitions import EVENTS, INPUT, Events, random_definition, sample_definition, sample_events
+from simulation.definitions import (
+    EVENTS,
+    INPUT,
+    Events,
+    pattern_of,
+    random_definition,
+    sample_definition,
+    sample_events,
+)
 from simulation.store import DirectStore, at_once, open_connection
 from simulation.world import World
 from wonder.definitions.loading import Loaded
@@ -57,6 +66,8 @@ class Template:
     events: Events
     """Names and keys of the events that its workflows wait for."""
     constructs: tuple[str, ...]
+    refs: dict[str, str]
+    """The names of all nodes, by their ids."""
 
 
 class Templates:
@@ -64,21 +75,37 @@ class Templates:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kept: OrderedDict[tuple[int, int, bool], Template] = OrderedDict()
+        self._kept: OrderedDict[tuple[int | str, ...], Template] = OrderedDict()
         self._empty: bytes | None = None
 
     def get(self, seed: int, nodes_max: int, *, queues: bool) -> Template:
-        """Give the database for a definition's seed; every fourth is a pattern sample."""
-        key = (seed, nodes_max, queues)
+        """Give the database for a definition's seed, which may be the one of a pattern sample."""
+        settings: dict[str, Any] = {"snapshot_policy": {"every_events": 20}, "call_depth_max": 4}
+        if queues:
+            settings["rate_limits"] = {"max_concurrent_runs": 1}
+        if (number := pattern_of(seed)) is not None:
+            return self._keep(
+                ("sample", number, queues),
+                lambda: self._make(sample_definition(number), {}, sample_events(number), settings),
+            )
+        return self._keep(
+            ("random", seed, nodes_max, queues),
+            lambda: self._make(random_definition(seed, nodes_max), INPUT, EVENTS, settings),
+        )
+
+    def get_played(self, pattern: int) -> Template:
+        """Give the database in which a pattern sample is played."""
+        settings = {"snapshot_policy": {"every_events": 20}}
+        return self._keep(("played", pattern), lambda: self._make(sample_definition(pattern), {}, (), settings))
+
+    def _keep(self, key: tuple[int | str, ...], make: Callable[[], Template]) -> Template:
         if key not in self._kept:
-            self._kept[key] = self._make(seed, nodes_max, queues)
+            self._kept[key] = make()
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return self._kept[key]
 
-    def _make(self, seed: int, nodes_max: int, queues: bool) -> Template:
-        is_sample = seed % 4 == 3
-        loaded = sample_definition(seed // 4) if is_sample else random_definition(seed, nodes_max)
+    def _make(self, loaded: Loaded, input: JsonValue, events: Events, settings: dict[str, Any]) -> Template:
         path = self._folder / "template.db"
         for old in self._folder.glob("template.db*"):
             old.unlink()
@@ -96,22 +123,19 @@ class Templates:
             return "7" + ids.new_id()[1:]
 
         home = at_once(ensure_default(store, clock=lambda: _NOW, new_id=new_id))
-        workflow = at_once(_deploy(store, loaded, home, new_id, queues))
+        workflow = at_once(_deploy(store, loaded, home, new_id, settings))
+        refs = {str(id): str(ref) for id, ref in at_once(store.query("SELECT id, ref FROM nodes"))}
         content = connection.serialize("main")
         connection.close()
-        events = sample_events(seed // 4) if is_sample else EVENTS
         written = repr(loaded.reading.bundle)
         constructs = tuple(name for name, pattern in CONSTRUCTS.items() if re.search(pattern, written))
-        return Template(content, home, workflow, {} if is_sample else INPUT, events, constructs)
+        return Template(content, home, workflow, input, events, constructs, refs)
 
 
-async def _deploy(store: DirectStore, loaded: Loaded, home: Home, new_id: NewId, queues: bool) -> Workflow:
+async def _deploy(store: DirectStore, loaded: Loaded, home: Home, new_id: NewId, settings: dict[str, Any]) -> Workflow:
     catalog = await load_catalog(store, home.project_id, loaded.references)
     bundle, _ = loaded.bundle(catalog)
     deployed = await deploy_bundle(store, bundle, catalog, home, clock=lambda: _NOW, new_id=new_id)
-    settings: dict[str, Any] = {"snapshot_policy": {"every_events": 20}, "call_depth_max": 4}
-    if queues:
-        settings["rate_limits"] = {"max_concurrent_runs": 1}
     async with store.transaction() as transaction:
         await put_project_settings(transaction, home.project_id, ProjectSettings.model_validate(settings))
     assert deployed.main

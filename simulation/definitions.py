@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from simulation.graphs import Graph, grows, random_blocks, random_graph
 from simulation.mending import mend
+from simulation.plays import FILES
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.faults import has_errors
 from wonder.definitions.loading import Loaded, load_text, load_value
 from wonder.language.values import JsonValue
 
-SAMPLES: Final = tuple(sorted((Path(__file__).parents[1] / "samples" / "patterns").glob("*.yaml")))
 FUNCTION: Final = "simulation:act"
 Events = tuple[tuple[str, str | None], ...]
 EVENTS: Final[Events] = (("e", None), ("e", "k"))
@@ -51,15 +50,20 @@ def random_definition(seed: int, nodes_max: int) -> Loaded:
             mend(bundle, errors)
 
 
-def sample_definition(number: int) -> Loaded:
+def pattern_of(seed: int) -> int | None:
+    """Give the number of the pattern sample that a definition's seed stands for: every fourth does."""
+    return 1 + seed // 4 % len(FILES) if seed % 4 == 3 else None
+
+
+def sample_definition(pattern: int) -> Loaded:
     """Read one of the pattern samples."""
-    path = SAMPLES[number % len(SAMPLES)]
+    path = FILES[pattern]
     return load_text(path.read_text("utf-8"), path.name)
 
 
-def sample_events(number: int) -> Events:
+def sample_events(pattern: int) -> Events:
     """Give the events that a pattern sample waits for."""
-    text = SAMPLES[number % len(SAMPLES)].read_text("utf-8")
+    text = FILES[pattern].read_text("utf-8")
     return tuple((name, None) for name in re.findall(r"event: ([\w-]+)", text)) or EVENTS
 
 

@@ -22,6 +22,7 @@ FaultKind = Literal[
     "result_late",
     "result_doubled",
     "result_after_cancel",
+    "worker_lost",
 ]
 OF_OPERATIONS: Final[tuple[FaultKind, ...]] = (
     *("fails", "fails", "answer_lost", "answer_lost", "slow", "crash_before", "crash_before"),
@@ -31,13 +32,15 @@ OF_OPERATIONS: Final[tuple[FaultKind, ...]] = (
 OF_COMMITS: Final[tuple[FaultKind, ...]] = (
     *("commit_fails", "commit_answer_lost", "commit_crash_before", "commit_crash_after"),
 )
-OF_TASKS: Final[tuple[FaultKind, ...]] = ("result_late", "result_doubled", "result_after_cancel")
+OF_TASKS: Final[tuple[FaultKind, ...]] = ("result_late", "result_doubled", "result_after_cancel", "worker_lost")
 KINDS: Final = tuple(dict.fromkeys((*OF_OPERATIONS, *OF_COMMITS, *OF_TASKS)))
 _FAULTS_MAX: Final = 8
 _TASK_FAULTS_MAX: Final = 4
+_LOST_IN_A_ROW: Final = 6
 _OPERATIONS: Final = 160
 _TASKS: Final = 12
 _COMMITS: Final = 15
+_COMMITS_OF_PLAYS: Final = 9
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,24 @@ def plan_faults(random: Random) -> list[Fault]:
     for _ in range(random.choice([0, 1, 1, 2])):
         faults.append(Fault(random.choice(OF_COMMITS), random.randint(1, _COMMITS), random.choice([0, 1, 2])))
     for _ in range(random.choice([0, 0, 1, 2, _TASK_FAULTS_MAX])):
-        kind = random.choice(OF_TASKS)
-        faults.append(Fault(kind, random.randint(1, _TASKS), random.choice([5, 50, 700, 3_000])))
+        faults.append(_of_task(random, random.choice(OF_TASKS), random.randint(1, _TASKS)))
+    if random.random() < 0.1:
+        # One worker after another, until a task is given up.
+        first = random.randint(1, _TASKS)
+        faults += [_of_task(random, "worker_lost", number) for number in range(first, first + _LOST_IN_A_ROW)]
     return faults
+
+
+def plan_play_faults(random: Random) -> list[Fault]:
+    """Choose what goes wrong while a sample is played: a play has few commits, and often one of them is hit."""
+    faults = plan_faults(random)
+    if random.random() < 0.6:
+        faults.append(Fault(random.choice(OF_COMMITS), random.randint(1, _COMMITS_OF_PLAYS), random.choice([0, 1, 2])))
+    return faults
+
+
+def _of_task(random: Random, kind: FaultKind, number: int) -> Fault:
+    return Fault(kind, number, random.choice([0, 5, 50, 700, 3_000] if kind == "worker_lost" else [5, 50, 700, 3_000]))
 
 
 def _bursts(random: Random, count: int) -> Iterator[Fault]:

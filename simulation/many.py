@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Final
 
 from simulation.databases import CONSTRUCTS
 from simulation.faults import KINDS, Fault
-from simulation.scenario import OF_RUNS, Outcome, Scenario, Simulator, describe, scenario_of
+from simulation.plays import PLAYS
+from simulation.scenario import OF_RUNS, Outcome, Scenario, Simulator, describe, play_of, scenario_of
 from simulation.shrinking import replay_command, shrink
 
 FAILURES_MAX: Final = 5
@@ -55,19 +56,30 @@ class Totals:
         """Say what was simulated."""
         yield f"{self.seeds} seeds, {self.runs} runs, {self.events} events checked, {self.operations} operations"
         yield "faults: " + ", ".join(f"{kind} {self.happened[kind]}" for kind in KINDS)
+        yield f"plays that came to their end: {self.happened['played']}; cut short: {self.happened['cut short']}"
         yield "constructs: " + ", ".join(f"{name} {self.constructs[name]}" for name in [*CONSTRUCTS, *OF_RUNS])
         yield "events: " + ", ".join(f"{type} {number}" for type, number in sorted(self.seen.items()))
 
 
 def simulate(first: int, last: int, failures_max: int = FAILURES_MAX) -> Totals:
     """Simulate the seeds from the first to before the last; a failure is told with what replays it."""
+    return simulate_all(map(scenario_of, range(first, last)), failures_max)
+
+
+def play(pattern: int, rounds: int) -> Totals:
+    """Play a pattern sample so often, each time with other faults."""
+    return simulate_all(play_of(pattern, number * len(PLAYS) + pattern) for number in range(rounds))
+
+
+def simulate_all(scenarios: Iterable[Scenario], failures_max: int = FAILURES_MAX) -> Totals:
+    """Simulate scenarios; a failure is made smaller, and told with what replays it."""
     totals = Totals()
     with simulator() as simulation:
-        for seed in range(first, last):
-            outcome = simulation.run(scenario_of(seed))
+        for scenario in scenarios:
+            outcome = simulation.run(scenario)
             totals.add(outcome)
             if outcome.violations:
-                totals.failures.append(_told(simulation, scenario_of(seed)))
+                totals.failures.append(_told(simulation, scenario))
             if len(totals.failures) >= failures_max:
                 break
     return totals

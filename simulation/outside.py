@@ -5,16 +5,19 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from simulation.faults import Fault
 from simulation.processes import Process
 from simulation.world import World
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.python import current_context
 from wonder.app.engine import Engine
+from wonder.coordinator.live import LiveRun
 from wonder.coordinator.worker import Dispatch, TaskEnded, Work
+from wonder.engine.facts import WorkerLost
+from wonder.errors import WonderError
 
 FUNCTION: Final = "simulation:act"
-PATTERN_FUNCTIONS: Final = ("functions:work", "functions:take_long", "functions:use_machine")
 
 _TOKEN: ContextVar[str] = ContextVar("simulated_token")
 _HANGS_SECONDS: Final = 3_600.0
@@ -29,24 +32,35 @@ class OutsideWorld:
         self.fails = True
         self.functions = FunctionRegistry()
         self.functions.register(FUNCTION, self._act)
-        for name in PATTERN_FUNCTIONS:
+        for name in ("functions:work", "functions:use_machine"):
             self.functions.register(name, self._work)
+        self.functions.register("functions:take_long", self._take_long)
 
     def connect(self, process: Process, engine: Engine) -> None:
-        """Stand between a process and its worker."""
-        inner = engine.worker.start
+        """Stand between a process and its worker, and note the runs whose decisions could not be stored."""
+        begin, commits = engine.worker.start, engine.coordinator.commits
+        lose = commits._lose
 
         def start(dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> Work:
             _TOKEN.set(dispatch.token_id)
-            return inner(dispatch, self._delivering(process, on_done))
+            fault = self._world.fault_at_task()
+            if fault is None:
+                return begin(dispatch, on_done)
+            if fault.kind == "worker_lost":
+                return _LostWork(process, fault, dispatch, begin, on_done)
+            return begin(dispatch, self._delivering(process, fault, on_done))
+
+        def note_lost(runs: set[LiveRun], error: WonderError) -> None:
+            for run in sorted(runs, key=lambda run: run.id):
+                self._world.note("lost", run=run.id)
+            lose(runs, error)
 
         engine.worker.start = start  # type: ignore[method-assign,assignment]
+        commits._lose = note_lost
 
-    def _delivering(self, process: Process, on_done: Callable[[TaskEnded], None]) -> Callable[[TaskEnded], None]:
-        fault = self._world.fault_at_task()
-        if fault is None:
-            return on_done
-
+    def _delivering(
+        self, process: Process, fault: Fault, on_done: Callable[[TaskEnded], None]
+    ) -> Callable[[TaskEnded], None]:
         def deliver(ended: TaskEnded) -> None:
             self._world.hit(fault)
             if fault.kind != "result_late":
@@ -83,3 +97,43 @@ class OutsideWorld:
         self._world.note("effect", run=current_context().origin.run_id, token=_TOKEN.get())
         await asyncio.sleep(self._world.random.choice(_TIMES_MS) / 1_000)
         return what
+
+    async def _take_long(self, what: Any = None) -> Any:
+        """Do what takes so long that it is always cancelled."""
+        self._world.note("effect", run=current_context().origin.run_id, token=_TOKEN.get())
+        await asyncio.sleep(_HANGS_SECONDS)
+        return what
+
+
+class _LostWork:
+    """A task whose worker gets lost: nobody ever hears its result, and perhaps it acts on for a while."""
+
+    def __init__(
+        self,
+        process: Process,
+        fault: Fault,
+        dispatch: Dispatch,
+        begin: Callable[[Dispatch, Callable[[TaskEnded], None]], Work],
+        on_done: Callable[[TaskEnded], None],
+    ) -> None:
+        self._process, self._fault, self._token_id, self._on_done = process, fault, dispatch.token_id, on_done
+        self._is_over = False
+        # Lost in telling its result, or at its time, whichever comes first.
+        self._work = begin(dispatch, lambda ended: self._lose())
+        process.loop.call_later(fault.milliseconds / 1_000, self._lose)
+
+    def cancel(self) -> None:
+        """Abort it."""
+        self._is_over = True
+        self._work.cancel()
+
+    def _lose(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        world = self._process.world
+        world.hit(self._fault)
+        if world.random.random() < 0.5:
+            self._work.cancel()
+        # What the coordinator is told by its worker is how tasks end; that a worker was lost is no other news to it.
+        self._on_done(WorkerLost(self._token_id))  # type: ignore[arg-type]

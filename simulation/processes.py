@@ -15,7 +15,7 @@ from simulation.store import SimulatedStore, open_connection
 from simulation.world import World
 from wonder.actions import registry
 from wonder.actions.functions import FunctionRegistry
-from wonder.app import App
+from wonder.app import App, engine
 from wonder.app.api import Wonder
 from wonder.app.engine import Engine
 from wonder.app.seat import Seat
@@ -29,6 +29,8 @@ from wonder.storage.tenancy import Home
 
 # Every engine looks through all installed packages, which takes longer than most simulations.
 registry.entry_points = cache(registry.entry_points)  # type: ignore[attr-defined,assignment]
+# At ten looks a second, half of all operations would be looks for requests, and as many of the faults would meet them.
+engine._REQUESTS_SECONDS = 0.4
 _RESTART_MS: Final = (0, 1, 5, 50, 500)
 _AGAIN_SECONDS: Final = 0.1
 _SLOW_TURN_MS: Final = 11.0
@@ -84,9 +86,9 @@ class SimulatedSeat(Seat):
         process = self._process
         process.world.note("claimed", owner=lease.owner_id, epoch=lease.epoch)
         environment = SimulatedEnvironment(process.world)
-        engine = Engine(process.store, lease, self._functions, self._new_id, environment=environment)
-        process.machine.on_engine(process, engine)
-        return engine
+        made = Engine(process.store, lease, self._functions, self._new_id, environment=environment)
+        process.machine.on_engine(process, made)
+        return made
 
     def bury(self) -> None:
         """Let go of the lock of a process that is gone."""

@@ -3,6 +3,7 @@
 import gc
 import logging
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +14,10 @@ from typing import Final
 
 from simulation.clients import Clients, Wish, plan_wishes
 from simulation.databases import Template, Templates
-from simulation.faults import Fault, plan_faults
+from simulation.definitions import pattern_of
+from simulation.faults import Fault, plan_faults, plan_play_faults
 from simulation.outside import OutsideWorld
+from simulation.playing import Playing
 from simulation.processes import Machine, same_order
 from simulation.store import DirectStore, at_once, open_connection
 from simulation.world import World
@@ -29,7 +32,7 @@ OF_RUNS: Final = ("parent_run_id", "retry_of_run_id", "forked_from_run_id")
 _SHARE: Final = 4
 _PERIOD_MS: Final = 6_000
 _SETTLED_AFTER_MS: Final = 300_000
-_EVENTS_MAX: Final = 1_500
+_EVENTS_MAX: Final = 6_000
 _LOOK_MS: Final = 500
 _STEPS_MAX: Final = 150_000
 # More than one, because a client may be about to ask for something.
@@ -45,6 +48,8 @@ class Scenario:
     nodes_max: int
     wishes: tuple[Wish, ...]
     faults: tuple[Fault, ...]
+    pattern: int | None = None
+    """The pattern sample that is played, instead of anything that is wished for."""
 
 
 @dataclass
@@ -63,9 +68,17 @@ class Outcome:
 
 
 def scenario_of(seed: int, nodes_max: int = NODES_MAX) -> Scenario:
-    """Give the scenario of a seed."""
+    """Give the scenario of a seed; of those with a pattern sample, every other one plays it."""
+    pattern = pattern_of(seed // _SHARE)
+    if pattern is not None and seed % 2:
+        return play_of(pattern, seed)
     random = Random(f"scenario {seed}")
     return Scenario(seed, nodes_max, tuple(plan_wishes(random)), tuple(plan_faults(random)))
+
+
+def play_of(pattern: int, seed: int) -> Scenario:
+    """Give the scenario in which a pattern sample is played, with the faults of a seed."""
+    return Scenario(seed, NODES_MAX, (), tuple(plan_play_faults(Random(f"play {seed}"))), pattern)
 
 
 class Simulator:
@@ -79,7 +92,10 @@ class Simulator:
     def run(self, scenario: Scenario, trace: Callable[[str], None] | None = None) -> Outcome:
         """Run a scenario to its end, and look at what is there."""
         seed = scenario.seed
-        template = self._templates.get(seed // _SHARE, scenario.nodes_max, queues=seed % 5 == 0)
+        if scenario.pattern is None:
+            template = self._templates.get(seed // _SHARE, scenario.nodes_max, queues=seed % 5 == 0)
+        else:
+            template = self._templates.get_played(scenario.pattern)
         for old in self._folder.glob("simulated.db*"):
             old.unlink()
         path = self._folder / "simulated.db"
@@ -92,13 +108,14 @@ class Simulator:
         finally:
             if self._count % _COLLECT_EVERY == 0:
                 with _quiet():
-                    gc.collect()
+                    # What is left of simulations is all young: looking at everything would take longer than one.
+                    gc.collect(1)
             gc.enable()
 
 
 class _Simulation:
     def __init__(self, scenario: Scenario, template: Template, path: Path, trace: Callable[[str], None] | None) -> None:
-        self._scenario, self._path, self._constructs = scenario, path, template.constructs
+        self._scenario, self._path = scenario, path
         self._world = World(scenario.seed, scenario.faults)
         self._world.trace = trace
         outside = OutsideWorld(self._world)
@@ -106,7 +123,7 @@ class _Simulation:
         self._machine = Machine(self._world, path, template.home, outside.functions)
         self._machine.on_engine = outside.connect
         self._clients = Clients(self._machine, template)
-        self._cancelled = False
+        self._template = template
 
     def run(self) -> Outcome:
         outcome = Outcome()
@@ -128,14 +145,15 @@ class _Simulation:
                 self._clients.bury()
                 self._machine.bury()
         self._check(outcome)
-        outcome.constructs.update(self._constructs)
+        outcome.constructs.update(self._template.constructs)
         outcome.happened = self._world.happened
         outcome.operations = self._world.operations
         return outcome
 
     def _play(self) -> None:
-        world = self._world
+        world, pattern = self._world, self._scenario.pattern
         self._machine.start()
+        playing = pattern and Playing(self._machine, self._clients.visitor, self._template, pattern)
         for wish in self._scenario.wishes:
             world.after(wish.at_ms, lambda wish=wish: self._clients.begin(wish))  # type: ignore[misc]
         last_ms = max((wish.at_ms for wish in self._scenario.wishes), default=0)
@@ -146,9 +164,10 @@ class _Simulation:
         world.tell("from here on nothing fails")
         quiet, until_ms = 0, world.now_ms + _SETTLED_AFTER_MS
         while quiet < _QUIET_LOOKS and world.now_ms < until_ms and world.steps < _STEPS_MAX:
-            self._clients.settle()
+            if not playing or playing.is_over:
+                self._clients.settle()
             self._go_on(1_000)
-            quiet = 0 if self._is_busy() else quiet + 1
+            quiet = 0 if self._is_busy() or (playing and not playing.is_over) else quiet + 1
         world.note("settled")
 
     def _is_busy(self) -> bool:
@@ -161,6 +180,7 @@ class _Simulation:
             if world.events > _EVENTS_MAX:
                 # So much that it would go on for hours.
                 world.events = 0
+                world.happened["cut short"] += 1
                 self._clients.cancel_all()
 
     def _check(self, outcome: Outcome) -> None:
@@ -197,7 +217,10 @@ def _quiet() -> Iterator[None]:
     sys.unraisablehook = lambda unraisable: None
     logging.disable()
     try:
-        yield
+        with warnings.catch_warnings():
+            # One that had not begun yet says so.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            yield
     finally:
         logging.disable(logging.NOTSET)
         sys.unraisablehook = hook
@@ -220,6 +243,8 @@ class _Listener(logging.Handler):
 
 def describe(scenario: Scenario) -> Sequence[str]:
     """Say in words what happens in a scenario."""
-    return [*(f"wish {n}: {wish}" for n, wish in enumerate(scenario.wishes))] + [
-        f"fault {n}: {fault}" for n, fault in enumerate(scenario.faults)
+    return [
+        *([f"pattern {scenario.pattern} is played"] if scenario.pattern else []),
+        *(f"wish {n}: {wish}" for n, wish in enumerate(scenario.wishes)),
+        *(f"fault {n}: {fault}" for n, fault in enumerate(scenario.faults)),
     ]

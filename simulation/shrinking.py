@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from simulation.scenario import NODES_MAX, Scenario, scenario_of
+from simulation.scenario import NODES_MAX, Scenario, play_of, scenario_of
 
 _NODES_MIN: Final = 3
 Item = TypeVar("Item")
@@ -30,7 +30,7 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
         yield replace(scenario, faults=_without(scenario.faults, number))
     for number in reversed(range(len(scenario.wishes))):
         yield replace(scenario, wishes=_without(scenario.wishes, number))
-    for nodes_max in range(_NODES_MIN, scenario.nodes_max):
+    for nodes_max in range(_NODES_MIN, scenario.nodes_max if scenario.pattern is None else 0):
         yield replace(scenario, nodes_max=nodes_max)
 
 
@@ -40,8 +40,11 @@ def _without(items: tuple[Item, ...], number: int) -> tuple[Item, ...]:
 
 def replay_command(scenario: Scenario) -> str:
     """Give the command that replays a scenario, whole or made smaller."""
-    whole = scenario_of(scenario.seed)
+    pattern = scenario.pattern
+    whole = scenario_of(scenario.seed) if pattern is None else play_of(pattern, scenario.seed)
     command = f"python -m simulation --seed {scenario.seed}"
+    if pattern is not None:
+        command += f" --pattern {pattern}"
     if scenario.nodes_max != NODES_MAX:
         command += f" --nodes {scenario.nodes_max}"
     if scenario.wishes != whole.wishes:

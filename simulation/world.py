@@ -54,7 +54,7 @@ class World:
 
     def add(self, loop: SimulatedLoop) -> None:
         """Take a process in."""
-        self._loops.append(loop)
+        self._loops = [*(other for other in self._loops if not other.is_dead), loop]
 
     def wall_ms(self) -> int:
         """Return the time of day as processes see it."""
@@ -101,15 +101,13 @@ class World:
         """Count a fault that has come to pass."""
         self.happened[fault.kind] += 1
         self.tell(f"FAULT {fault}")
-        if fault.does in ("fails", "answer_lost"):
-            # Runs whose commit failed are loaded again, and what they had under way is begun again.
-            self.note("crash")
 
     def note(self, kind: str, **fields: Any) -> None:
         """Write a line of the outside log; its time is the latest that any process has seen, so that it never jumps."""
         self.wall_ms()
         self.log.append({"kind": kind, "at": self._latest_ms, **fields})
-        self.tell(f"{kind} {fields}")
+        if self.trace:
+            self.tell(f"{kind} {fields}")
 
     def tell(self, text: str) -> None:
         """Tell whoever wants to see all that happens."""

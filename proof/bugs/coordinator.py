@@ -10,6 +10,7 @@ KEPT = "tests/coordinator/test_kept_events.py"
 QUEUED = "tests/coordinator/test_queued_runs.py"
 TOKENS = "tests/coordinator/test_tokens_of_runs.py"
 SIMULATION = "simulation --seeds 0-60 --processes 1"
+PLAYS = "simulation --patterns 40 --processes 1"
 
 BUGS = (
     Bug(
@@ -139,6 +140,22 @@ BUGS = (
         "        async with asyncio.Lock():\n            # Whoever sent an event",
         "a token that comes to wait looks beside an event that is just being kept, and neither hears of the other",
         (f"{KEPT}::test_a_run_that_comes_to_wait_while_an_event_is_being_kept_is_given_it", KEPT),
+    ),
+    Bug(
+        "kept-events-not-given-out-again",
+        "coordinator/kept_events.py",
+        "            await self._give_out_apart(waits[first : first + _AT_ONCE])\n",
+        "            pass\n",
+        "a token whose commit was stored and not acknowledged waits for ever for an event that had come before",
+        (f"{PLAYS} --pattern 33", f"{PLAYS} --pattern 24"),
+    ),
+    Bug(
+        "a-failed-commit-takes-all-runs-along",
+        "coordinator/coordinator.py",
+        "lost = [run for run in runs if self._drop(run)]",
+        "lost = [run for run in {*runs, *self._live.values()} if self._drop(run)]",
+        "tasks of runs that had nothing in a commit that failed are done again",
+        ("simulation --seeds 80-130 --processes 1", "simulation --seeds 130-230 --processes 1"),
     ),
     Bug(
         "one-run-too-many",

@@ -146,6 +146,14 @@ BUGS = (
         (FAILURES,),
     ),
     Bug(
+        "losses-forgotten-after-a-restart",
+        "engine/restore.py",
+        "row.last_error, row.wait, row.input, row.losses",
+        "row.last_error, row.wait, row.input, 0",
+        "a task that loses its worker again and again is never given up, if processes die in between",
+        ("simulation --seeds 250-350 --processes 1", "simulation --seeds 400-700 --processes 1"),
+    ),
+    Bug(
         "cancelled-task-not-aborted",
         "engine/ending.py",
         "    if token.status in (DISPATCHED, EXECUTING):\n        turn.emit(AbortTask",

@@ -48,6 +48,23 @@ async def test_ctx_1_the_input_never_changes_the_state_has_its_shape_and_the_out
         assert repr(result.output) == repr({"value": EXACT, "input": EXACT})
 
 
+async def test_ctx_1_the_input_is_kept_when_a_later_commit_writes_what_has_no_column(store_url: str) -> None:
+    words = {"type": "object", "properties": {"words": {"type": "array", "items": {"type": "string"}}}}
+    definition = bundle(
+        "keeps",
+        {"ask": ASK, "write": update(**{"state.words": "input.words"}), "again": ASK},
+        line("ask", "write", "again"),
+        input_schema=words,
+        context_schema=words,
+    )
+    async with running(store_url) as wonder:
+        # An empty list has no rows: that it is there at all is said where all such things of the context are.
+        run = await wonder.start(await wonder.deploy(definition), {"words": []})
+        await wonder.answer((await open_item(wonder, run)).id, 1)
+        await wonder.answer((await open_item(wonder, run)).id, 2)
+        assert (await run.wait()).status == "completed"
+
+
 @pytest.mark.parametrize("node", [update(**{"input.x": "1"}), calls("f", output_mapping={"input.x": "$.x"})])
 async def test_ctx_1_nothing_can_write_to_the_input(store_url: str, node: dict[str, Any]) -> None:
     async with running(store_url, f=dict) as wonder:

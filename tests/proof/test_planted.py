@@ -24,7 +24,7 @@ def test_what_ought_to_catch_a_planted_bug_is_there(bug: Bug) -> None:
         if place.startswith("tests/"):
             assert not test or f"def {test}(" in (ROOT / place).read_text("utf-8"), catcher
         else:
-            assert place.startswith("simulation --seeds ")
+            assert place.startswith(("simulation --seeds ", "simulation --patterns "))
 
 
 def test_there_are_enough_of_them_everywhere_and_each_has_a_name_of_its_own() -> None:

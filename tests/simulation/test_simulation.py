@@ -9,18 +9,21 @@ import pytest
 from simulation.__main__ import main
 from simulation.databases import CONSTRUCTS
 from simulation.faults import KINDS
-from simulation.many import Totals, simulate, simulator
-from simulation.scenario import OF_RUNS, Scenario, Simulator, scenario_of
+from simulation.many import Totals, play, simulate, simulator
+from simulation.plays import PLAYS
+from simulation.scenario import OF_RUNS, Scenario, Simulator, play_of, scenario_of
 from simulation.shrinking import replay_command, shrink
 
 from wonder.coordinator.commits import GroupCommit
 from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.kept_events import KeptEvents
 from wonder.engine.decisions import FireJoin
 from wonder.engine.evolve import EVOLVERS
 from wonder.storage import sqlite
 
 SEEDS = 500
 FOUND_WITHIN = 200
+ROUNDS = 3
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,14 @@ def test_no_seed_breaks_a_rule(totals: Totals) -> None:
     assert totals.failures == []
 
 
+@pytest.mark.parametrize("pattern", sorted(PLAYS), ids=lambda pattern: f"wcp-{pattern}")
+def test_a_pattern_comes_to_what_it_should_whatever_goes_wrong(pattern: int) -> None:
+    played = play(pattern, ROUNDS)
+    assert played.failures == []
+    # Where the clock jumps or a task is given up, what comes of it is not determined.
+    assert played.happened["played"] >= 1
+
+
 def test_every_kind_of_fault_comes_to_pass(totals: Totals) -> None:
     assert [kind for kind in KINDS if not totals.happened[kind]] == []
 
@@ -53,6 +64,10 @@ def test_the_runs_get_everywhere(totals: Totals) -> None:
         *("human_input_withdrawn", "timer_set", "timer_fired", "late_result_ignored"),
     }
     assert expected - set(totals.seen) == set()
+
+
+def test_hardly_any_run_is_cut_short(totals: Totals) -> None:
+    assert totals.happened["cut short"] <= SEEDS // 100
 
 
 def test_the_definitions_have_every_construct(totals: Totals) -> None:
@@ -99,10 +114,32 @@ def _trust_memory() -> AbstractContextManager[Any]:
     return mock.patch.object(Coordinator, "_drop", return_value=False)
 
 
-@pytest.mark.parametrize("plant", [_no_fence, _joins_fire_twice, _act_before_commit, _forget_tasks, _trust_memory])
+def _lose_everything() -> AbstractContextManager[Any]:
+    """INV-4: a commit that failed takes runs along that had nothing in it: what these had under way is done again."""
+    lose = Coordinator._lose
+
+    def lose_all(self: Coordinator, runs: Any, error: Any) -> None:
+        lose(self, {*runs, *self._live.values()}, error)
+
+    return mock.patch.object(Coordinator, "_lose", lose_all)
+
+
+@pytest.mark.parametrize(
+    "plant", [_no_fence, _joins_fire_twice, _act_before_commit, _forget_tasks, _trust_memory, _lose_everything]
+)
 def test_a_planted_bug_is_found(plant: Callable[[], AbstractContextManager[Any]], simulation: Simulator) -> None:
     with plant():
         assert _first_failure(simulation) is not None
+
+
+def test_a_kept_event_that_nobody_gives_out_again_is_found(simulation: Simulator) -> None:
+    """A token comes to wait, its commit is stored but not acknowledged, and the event had come before."""
+
+    async def nothing(self: KeptEvents) -> None: ...
+
+    plays = [play_of(pattern, seed) for pattern in (24, 33) for seed in range(40)]
+    with mock.patch.object(KeptEvents, "reconcile", nothing):
+        assert any(simulation.run(scenario).violations for scenario in plays)
 
 
 def test_a_failure_is_made_smaller_and_its_command_replays_it(simulation: Simulator) -> None:

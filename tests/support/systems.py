@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from wonder.app.api import Run, Wonder, open_wonder
+from wonder.checker.checking import Count, check_runs
 from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.observe.verify import verify_run
 from wonder.storage.opening import open_store
@@ -57,6 +58,7 @@ async def assert_sound(url: str) -> None:
     store = await open_store(url)
     try:
         await verify_all(store)
+        assert [str(violation) async for violation in check_runs(store, Count())] == []
     finally:
         await store.close()
 
@@ -64,7 +66,7 @@ async def assert_sound(url: str) -> None:
 async def verify_all(store: Store) -> None:
     """Look at every run."""
     for (run_id,) in await store.query("SELECT id FROM runs ORDER BY id"):
-        assert await verify_run(store, str(run_id)) == [], f"run {run_id}"
+        assert await verify_run(store, str(run_id)) == [], f"run {run_id!s}"
 
 
 async def until(look: Callable[[], Awaitable[Any]], seconds: float = SECONDS) -> Any:

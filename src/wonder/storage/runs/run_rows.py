@@ -103,7 +103,8 @@ class RunRows:
         """Note changes of the context."""
         written = self._contexts.get(record.id)
         if written is None:
-            old = _context(None, record.state, record.output)
+            # With the input, which never changes: what has no column of its own is written anew together with its own.
+            old = _context(record.run.input, record.state, record.output)
             written = self._contexts[record.id] = _Written(record, old, dict(old))
         written.new["state"] = record.state = decision.state
         written.new["output"] = record.output = decision.output
@@ -118,7 +119,8 @@ class RunRows:
 
     def context_entries(self) -> Iterator[Entry]:
         """Give the statements that bring the context tables up to date."""
-        yield from gather([written.writes() for written in self._contexts.values()])
+        writes = [written.writes() for written in self._contexts.values()]
+        yield from writes[0] if len(writes) == 1 else gather(writes)
 
     def _change(self, record: Recorded) -> list[Value]:
         change = self._changed.get(record.id)
