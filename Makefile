@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 N ?= 20000
+MINUTES ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fix bench simulate clean
+.PHONY: help run test check fix bench simulate soak clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,11 +39,14 @@ bench: $(READY) ## measure, as a table and in benchmarks/results/
 simulate: $(READY) ## simulate N seeds of faults, 20,000 if not said otherwise
 	$(BIN)/python -m simulation --seeds 0-$(N)
 
+soak: $(READY) ## try all kinds of faults with new seeds for MINUTES, 20 if not said otherwise
+	$(BIN)/python -m proof soak --minutes $(MINUTES)
+
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # uv installs everything in seconds where pip takes a minute; constraints.txt pins what was tested.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt tests/peers/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Wonder needs Python 3.11 or newer; found $$($(PYTHON) --version). Name another one with: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
@@ -50,4 +54,5 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -r tests/peers/requirements.txt
 	@touch $@

@@ -33,11 +33,11 @@ def folder_of_proof() -> Iterator[Path]:
 
 
 @contextmanager
-def postgres_server() -> Iterator[Server]:
+def postgres_server(**settings: str) -> Iterator[Server]:
     """Start a server that keeps its promises, and knows when each transaction was committed."""
     if str(ROOT / "tests") not in sys.path:
         sys.path.append(str(ROOT / "tests"))
-    server = importlib.import_module("support.postgres").start_postgres(**DURABLE)
+    server = importlib.import_module("support.postgres").start_postgres(**DURABLE | settings)
     try:
         yield server
     finally:

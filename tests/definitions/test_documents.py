@@ -2,13 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from support.definitions import faults_in
 from wonder.cli.main import main
-from wonder.definitions.records.actions import KindName
 from wonder.definitions.records.implementations import IMPLEMENTATIONS
 from wonder.language.expressions.functions import FUNCTIONS, SPECIAL_FUNCTIONS
 
@@ -38,10 +36,6 @@ def test_the_mistake_that_the_readme_shows_is_told_in_these_words(
 def test_the_guide_lists_every_function_of_expressions_and_no_other() -> None:
     listed = re.findall(r"\nFunctions: (.*?)\.\n", GUIDE, re.DOTALL)[0]
     assert re.split(r",\s", listed) == sorted({*FUNCTIONS, *SPECIAL_FUNCTIONS})
-
-
-def test_every_kind_of_action_has_an_implementation() -> None:
-    assert set(get_args(KindName)) == IMPLEMENTATIONS.keys()
 
 
 @pytest.mark.parametrize("kind", IMPLEMENTATIONS)

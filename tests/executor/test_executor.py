@@ -117,7 +117,7 @@ class Unspeakable(Exception):
 class BrokenKind(ActionKind):
     """A kind of somebody's package, with a bug."""
 
-    kind = "http_request"
+    kind = "their_kind"
     configuration = Record
 
     def __init__(self, error: BaseException) -> None:
@@ -138,7 +138,7 @@ class BrokenKind(ActionKind):
 async def test_a_broken_kind_of_action_fails_its_task_only(error: BaseException) -> None:
     """Whatever it raises."""
     async with bench(kinds=(BrokenKind(error),)) as it:
-        result = await it.run(task(step("f")), {}, action("f", "http_request", {}))
+        result = await it.run(task(step("f")), {}, action("f", "their_kind", {}))
         assert result.error
         assert result.error.code == "ACTION_BROKEN"
         assert type(error).__name__ in result.error.message
@@ -169,8 +169,8 @@ async def test_what_cannot_be_compiled_says_why() -> None:
     it = Bench()
     with pytest.raises(ActionMissing, match="'absent' in version 1"):
         compile_task(task(step("absent")), {}, it.registry)
-    with pytest.raises(UnknownKind, match="llm_call"):
-        it.compiled(task(step("f")), action("f", "llm_call", {"prompt_spec_id": "p"}))
+    with pytest.raises(UnknownKind, match="their_kind"):
+        it.compiled(task(step("f")), action("f", "their_kind", {}))
     with pytest.raises(ExpressionSyntax):
         it.compiled(task(step("f", condition={"if": "1 +"})))
     with pytest.raises(UnknownKind):

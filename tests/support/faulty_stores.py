@@ -13,6 +13,7 @@ from wonder.app.api import Wonder
 from wonder.app.ids import new_ulid
 from wonder.app.seat import take_seat
 from wonder.errors import WonderError
+from wonder.objects.store import Objects
 from wonder.storage.clock import utc_now
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import LEASE_MS, check_lease
@@ -107,6 +108,7 @@ async def wonder_on(
     functions: dict[str, Callable[..., Any]] | None = None,
     lease_ms: int = LEASE_MS,
     import_roots: Iterable[Path] = (),
+    objects: Objects | None = None,
 ) -> AsyncIterator[Wonder]:
     """Open a database with its engine through a store of the tests."""
     registry = FunctionRegistry(import_roots=import_roots)
@@ -115,7 +117,7 @@ async def wonder_on(
     store = await open_store(url)
     try:
         app = App(wrap(store), await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
-        async with take_seat(app.store, registry, new_ulid, lease_ms=lease_ms) as seat:
+        async with take_seat(app.store, registry, new_ulid, lease_ms=lease_ms, objects=objects) as seat:
             yield Wonder(app, seat)
     finally:
         await store.close()

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from wonder.actions.artifacts import Artifacts
 from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionKind, Origin
@@ -81,6 +82,7 @@ class Bench:
         kinds: tuple[ActionKind, ...] = (),
         idempotency: IdempotencyStore | None = None,
         resources: Resources | None = None,
+        artifacts: Artifacts | None = None,
         **services: Any,
     ) -> None:
         self.environment = environment or SystemEnvironment(seed=1)
@@ -95,6 +97,7 @@ class Bench:
             environment.now_ms,
             environment.sleep,
             environment.random,
+            artifacts=artifacts,
         )
         self.registry = ActionRegistry([*own_kinds(equipment), *kinds])
         idempotency = idempotency or MemoryIdempotency(self.environment.now_ms)

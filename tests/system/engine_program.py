@@ -19,6 +19,8 @@ from support.faulty_stores import KillingStore, wonder_on
 from support.systems import bundle, calls, line, waits
 from wonder.app.api import Run, RunResult, Wonder, open_wonder
 from wonder.errors import WonderError
+from wonder.objects.directory import DirectoryObjects
+from wonder.objects.files import Incoming
 from wonder.storage.runs.headers import list_runs
 from wonder.storage.runs.looking import inbox_of_run
 
@@ -87,6 +89,35 @@ CHARGES = bundle(
             "output_mapping": {"output.by": "$"},
         }
     },
+)
+
+ARTIFACTS = bundle(
+    "artifacts",
+    {
+        "start": update(),
+        "write": {
+            "action": {
+                "kind": "write_artifact",
+                "implementation": {"artifact_type_id": "blob", "content_mapping": {"text": "$.text", "n": "$.n"}},
+            },
+            "input_mapping": {"text": "$.input.text", "n": "$.item"},
+            "output_mapping": {"state.id": "$.artifact_id"},
+        },
+        "done": update(**{"output.ids": "state.ids"}),
+    },
+    [
+        {"from": "start", "to": "write", "foreach": {"collection": "input.items"}},
+        {
+            "from": "write",
+            "to": "done",
+            "synchronization": {
+                "strategy": "all",
+                "sibling_group": "start",
+                "merge": {"source": "_branch.output.id", "target": "state.ids", "strategy": "append"},
+            },
+        },
+    ],
+    context_schema={"type": "object", "properties": {"id": {}, "ids": {"type": "array"}}},
 )
 
 
@@ -161,6 +192,44 @@ async def charge(url: str, folder: str, moment: str, number: str) -> None:
         print(json.dumps({"by": [output["by"] for output in outputs]}), flush=True)
 
 
+async def artifacts(url: str, folder: str, moment: str, number: str) -> None:
+    """Run a workflow that writes three artifacts, and tell their ids.
+
+    MOMENT is as for `work`, or at the n-th time that content is in the object store's making: `begun`, `written`,
+    `durable` (and has no key yet), `kept` (and has one).
+    """
+    count = 0
+
+    def ends(method: str) -> None:
+        act = getattr(Incoming, method)
+
+        def acting(*given: Any) -> Any:
+            nonlocal count
+            count += 1
+            mine = count
+            done = act(*given)
+            if mine == int(number):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        setattr(Incoming, method, acting)
+
+    if moment == "durable":
+        Path.rename = lambda path, target: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment,method-assign,return-value]
+    elif moment in ("begun", "written", "kept"):
+        ends({"begun": "begin", "written": "_write", "kept": "keep"}[moment])
+
+    def wrap(store: Any) -> KillingStore:
+        return KillingStore(store, moment if ":" in moment or moment in ("after", "before") else "never", int(number))
+
+    objects = DirectoryObjects(Path(folder) / "objects")
+    async with wonder_on(url, wrap, {}, LEASE_MS, objects=objects) as wonder:
+        workflow = await wonder.deploy(ARTIFACTS)
+        run = await wonder.start(workflow, {"items": ITEMS, "text": "x" * 100_000}, idempotency_key="one")
+        output: Any = (await run.wait()).output
+        print(json.dumps({"ids": output["ids"]}), flush=True)
+
+
 async def _bring_to_end(wonder: Wonder, run: Run, key: str) -> RunResult:
     ended = asyncio.create_task(run.wait())
     sent = False
@@ -200,7 +269,12 @@ async def use(url: str, key: str) -> None:
         print(json.dumps(told), flush=True)
 
 
-_DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"work": work, "use": use, "charge": charge}
+_DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
+    "work": work,
+    "use": use,
+    "charge": charge,
+    "artifacts": artifacts,
+}
 
 
 def main() -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from wonder.actions.artifacts import Artifacts
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.resources import Resources
+from wonder.actions.spending import StoredSpending
 from wonder.actions.threads import Threads
 
 
@@ -20,3 +22,7 @@ class Equipment:
     """Waits for milliseconds."""
     random: Callable[[], float]
     """Gives a number from 0 to below 1."""
+    spending: StoredSpending | None = None
+    """None where nothing limits what models cost."""
+    artifacts: Artifacts | None = None
+    """None where nothing can be stored for good."""

@@ -63,13 +63,22 @@ class Usage(msgspec.Struct, frozen=True):
 NOTHING_USED = Usage()
 
 
+class StoredArtifact(msgspec.Struct, frozen=True):
+    """An artifact that an action has stored."""
+
+    artifact_id: str
+    content_type: str
+    size_bytes: int
+
+
 class Origin(msgspec.Struct, frozen=True):
-    """Where a task belongs: its project and run, the ref of its node, and the path of its token."""
+    """Where a task belongs: its project and run, the ref of its node, and its token with the path of it."""
 
     project_id: str
     run_id: str
     node: str
     branch: str = "0"
+    token_id: str = ""
 
 
 class AttemptClock(Protocol):
@@ -91,9 +100,11 @@ class ActionContext:
         "_clock",
         "_on_progress",
         "_task_due_ms",
+        "artifacts",
         "attempt",
         "cancelled",
         "idempotency_key",
+        "noted",
         "origin",
         "step",
         "usage",
@@ -113,6 +124,9 @@ class ActionContext:
         self.origin, self.step, self.attempt = origin, step, attempt
         self.idempotency_key = idempotency_key
         self.usage = NOTHING_USED
+        self.noted: list[tuple[str, dict[str, JsonValue]]] | None = None
+        """The events that the action asks for."""
+        self.artifacts: list[StoredArtifact] | None = None
         self.cancelled = False
         """Set when nobody waits for this attempt any more; code in a thread, which can't be stopped, may look at it."""
         self._clock, self._task_due_ms, self._on_progress = clock, task_due_ms, on_progress
@@ -149,6 +163,17 @@ class ActionContext:
     def report_usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost_usd: float = 0.0) -> None:
         """Add to what this attempt has used; it counts even if the attempt fails."""
         self.usage += Usage(input_tokens, output_tokens, cost_usd)
+
+    def report_artifact(self, id: str, content_type: str, size_bytes: int) -> None:
+        """Tell of an artifact that this attempt has stored; it is there even if the attempt fails."""
+        written = StoredArtifact(id, content_type, size_bytes)
+        self.artifacts = [written] if self.artifacts is None else [*self.artifacts, written]
+
+    def note(self, type: str, metadata: dict[str, JsonValue]) -> None:
+        """Ask for an event of the run, which is recorded with the result of the task, whether it succeeds or not."""
+        if self.noted is None:
+            self.noted = []
+        self.noted.append((type, metadata))
 
     def report_progress(self, progress: JsonValue) -> None:
         """Tell whoever watches the run how far the action is; nothing of it is kept."""

@@ -7,11 +7,18 @@ from importlib.metadata import EntryPoint, entry_points
 from wonder.actions.asserting import AssertKind
 from wonder.actions.equipment import Equipment
 from wonder.actions.errors import BadKind, KindTaken, UnknownKind
+from wonder.actions.http_request import HttpRequestKind
+from wonder.actions.llm_call import LlmCallKind
+from wonder.actions.mcp_tool import McpToolKind
 from wonder.actions.metrics import EmitMetricKind
 from wonder.actions.protocol import ActionKind
 from wonder.actions.python import PythonKind
+from wonder.actions.read_file import ReadFileKind
+from wonder.actions.shell_command import ShellCommandKind
 from wonder.actions.updating import UpdateContextKind
 from wonder.actions.waiting import HumanInputKind, SleepKind, WaitForEventKind, WorkflowCallKind
+from wonder.actions.write_artifact import WriteArtifactKind
+from wonder.actions.write_file import WriteFileKind
 from wonder.definitions.records.fields import Record
 
 ENTRY_POINTS = "wonder.actions"
@@ -63,6 +70,13 @@ def own_kinds(equipment: Equipment) -> list[ActionKind]:
         SleepKind(),
         WaitForEventKind(),
         WorkflowCallKind(),
+        McpToolKind(equipment),
+        WriteArtifactKind(equipment.resources, equipment.artifacts),
+        ShellCommandKind(equipment.resources, equipment.artifacts),
+        ReadFileKind(equipment.resources, equipment.threads),
+        WriteFileKind(equipment.resources, equipment.threads),
+        HttpRequestKind(equipment.resources, equipment.now_ms, equipment.artifacts),
+        LlmCallKind(equipment, equipment.spending),
     ]
 
 

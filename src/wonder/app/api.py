@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.taking import copy_value
@@ -18,6 +18,7 @@ from wonder.app import App, open_app
 from wonder.app.engine import Engine, Runs
 from wonder.app.garbage import seldom_collected
 from wonder.app.ids import new_ulid
+from wonder.app.objects import objects_of
 from wonder.app.seat import Seat, take_seat
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.outside import EVENT_TTL_SECONDS
@@ -33,8 +34,12 @@ from wonder.storage.runs.headers import RunHeader, load_header
 from wonder.storage.runs.leases import LEASE_MS
 from wonder.storage.runs.requests import put_request, wait_for_answer
 
+if TYPE_CHECKING:
+    from wonder.storage.secret_keys import KeySource
+
 _REQUEST_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
+_STARTS = ("start", "retry", "fork")
 
 Payload = dict[str, JsonValue]
 
@@ -85,8 +90,10 @@ class Wonder:
     async def deploy(self, definition: str | Path | Mapping[str, Any]) -> Workflow:
         """Check and store a definition, a file or a value; give its workflow. Raises DefinitionRefused."""
         # Imported here, because they take 20 ms to load and a process that only runs does without them.
+        from wonder.actions.announcing import announce_kinds
         from wonder.definitions.loading import load_text, load_value
 
+        announce_kinds()
         if isinstance(definition, Mapping):
             loaded = load_value(check_value(dict(definition)))
         else:
@@ -114,7 +121,7 @@ class Wonder:
 
         async def start(engine: Engine) -> JsonValue:
             accepted = await engine.starter.start(found, given, idempotency_key=idempotency_key)
-            if not accepted.is_new and engine.coordinator.mine is not None:
+            if not accepted.is_new and engine.coordinator.mine is not None and engine.starter.takes_on:
                 await engine.recovery.resume(accepted.run_id)
             return {"run_id": accepted.run_id}
 
@@ -131,6 +138,7 @@ class Wonder:
                 if engine is None or not engine.coordinator.will_tell_end(run_id):
                     header = await load_header(self.app.store, run_id)
                     if header.has_ended:
+                        self._seat.forget(run_id)
                         return _result(header)
                 if end is None:
                     await asyncio.sleep(_LOOK_SECONDS)
@@ -198,7 +206,6 @@ class Wonder:
         await self._do(send, "event", asked)
 
     def _started(self, answer: Any) -> Run:
-        self._seat.note(answer["run_id"])
         return Run(answer["run_id"], self)
 
     async def _do(self, order: Callable[[Engine], Awaitable[JsonValue]], kind: str, payload: Payload) -> JsonValue:
@@ -207,7 +214,10 @@ class Wonder:
             # When it lost its lease it has written nothing, so the one that has it now can do it instead.
             with suppress(EngineStopped, LeaseLost):
                 return await order(engine)
-        return await self._request(kind, payload)
+        answer: Any = await self._request(kind, payload)
+        if kind in _STARTS:
+            await self._seat.note(answer["run_id"])
+        return answer  # type: ignore[no-any-return]  # JSON
 
     async def _request(self, kind: str, payload: dict[str, JsonValue]) -> JsonValue:
         """Hand something to the process that runs the engine, and wait for its answer."""
@@ -230,23 +240,35 @@ async def open_wonder(
     import_roots: Sequence[Path] = (),
     runs: Runs = "all",
     lease_ms: int = LEASE_MS,
+    objects: str | None = None,
 ) -> AsyncIterator[Wonder]:
     """Open a database, and run its engine in this process unless another one does.
 
     `python` actions may call `functions`, by their names, and everything in `modules`; `import_roots` are folders whose
     modules may be imported as well. `runs` says whose tasks run here: those of `all` runs, of the `own` ones that are
     started here, or `none`. When a process that runs the engine ends, another one that has the database open takes
-    over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second.
+    over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second. `objects` is where the content of
+    artifacts is, file:///folder or s3://bucket/prefix; if it is not said, in a folder beside the database.
     """
+    contents = objects_of(url, objects)
     registry = FunctionRegistry(modules, import_roots)
     for name, function in (functions or {}).items():
         registry.register(name, function)
     with seldom_collected():
         async with (
             open_app(url) as app,
-            take_seat(app.store, registry, new_ulid, runs=runs, lease_ms=lease_ms) as seat,
+            take_seat(
+                app.store, registry, new_ulid, runs=runs, lease_ms=lease_ms, keys=lambda: _keys(url), objects=contents
+            ) as seat,
         ):
             yield Wonder(app, seat)
+
+
+def _keys(url: str) -> "KeySource":
+    # Imported here, because most processes use no secrets.
+    from wonder.storage.secret_keys import key_source
+
+    return key_source(url)
 
 
 def _result(header: RunHeader) -> RunResult:

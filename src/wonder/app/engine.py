@@ -3,12 +3,15 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry
+from wonder.actions.redacted_artifacts import RedactedArtifacts
 from wonder.actions.registry import ActionRegistry, announced_kinds, own_kinds
 from wonder.actions.resources import Resources
+from wonder.actions.secrets import StoredSecrets
+from wonder.actions.spending import StoredSpending
 from wonder.actions.threads import Threads
 from wonder.app.local_worker import LocalWorker
 from wonder.coordinator.calls import Calls
@@ -24,12 +27,18 @@ from wonder.executor.assignment import Services
 from wonder.executor.environment import Environment, SystemEnvironment
 from wonder.executor.executor import Executor
 from wonder.executor.stored_idempotency import StoredIdempotency
+from wonder.language.redaction import Redactor
+from wonder.objects.store import Objects
 from wonder.storage.errors import LeaseLost
 from wonder.storage.idempotency import delete_expired_records
 from wonder.storage.runs.leases import LEASE_MS, Lease, check_lease
 from wonder.storage.runs.outside import delete_expired_events
 from wonder.storage.runs.requests import delete_old_answers
+from wonder.storage.spending import forget_old_calls
 from wonder.storage.store import NewId, Store
+
+if TYPE_CHECKING:
+    from wonder.storage.secret_keys import KeySource
 
 _TIMERS_SECONDS = 20.0
 _REQUESTS_SECONDS = 0.1
@@ -60,13 +69,20 @@ class Engine:
         runs: Runs = "all",
         lease_ms: int = LEASE_MS,
         environment: Environment | None = None,
+        keys: "Callable[[], KeySource] | None" = None,
+        objects: Objects | None = None,
     ) -> None:
         self.environment = environment or SystemEnvironment()
         self._threads = Threads()
-        self.resources = Resources(store, self.environment.now_ms)
+        redactor, now_ms = Redactor(), self.environment.now_ms
+        secrets = StoredSecrets(store, keys, redactor, now_ms) if keys else None
+        self.resources = Resources(store, now_ms, secrets)
+        sleep = self.environment.sleep
+        self._artifacts = RedactedArtifacts(redactor, objects, store, lease, now_ms, sleep) if objects else None
+        self._spending = StoredSpending(store, lease, now_ms, new_id)
         self._registry = ActionRegistry([*own_kinds(self._equipment(functions)), *announced_kinds()])
         self._idempotency = StoredIdempotency(store, lease, self.environment)
-        self.executor = Executor(Services(self.environment, self._idempotency))
+        self.executor = Executor(Services(self.environment, self._idempotency, redactor=redactor))
         self.worker = LocalWorker(store, self.executor, self._registry)
         self.coordinator = Coordinator(store, lease, self.worker, self.environment, new_id)
         self.starter = Starter(self.coordinator)
@@ -79,6 +95,8 @@ class Engine:
         """Set when the lease is another's: nothing is taken or written any more."""
         self.coordinator.on_stop = lambda error: self.stopped.set()
         self._idempotency.on_lost = self.coordinator.stop
+        if self._artifacts:
+            self._artifacts.on_lost = self.coordinator.stop
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self._keeping: asyncio.Task[None] | None = None
 
@@ -86,10 +104,12 @@ class Engine:
         """Go on with what was under way, and keep going until closed."""
         # First of all, because going on with many runs may take longer than a lease.
         self._keeping = asyncio.create_task(self._keep_going())
+        await self._spending.recover()
         if self._runs == "all":
             await self.recovery.recover()
         else:
             self.coordinator.mine = set()
+            self.starter.takes_on = self._runs == "own"
 
     async def close(self) -> None:
         """Stop; what was decided is durable, and what was under way goes on in the next process."""
@@ -104,11 +124,19 @@ class Engine:
             self._threads.close()
             await self.worker.close()
             await self._registry.close()
+            await self._spending.close()
 
     def _equipment(self, functions: FunctionRegistry) -> Equipment:
         environment = self.environment
         return Equipment(
-            functions, self._threads, self.resources, environment.now_ms, environment.sleep, environment.random
+            functions,
+            self._threads,
+            self.resources,
+            environment.now_ms,
+            environment.sleep,
+            environment.random,
+            spending=self._spending,
+            artifacts=self._artifacts,
         )
 
     async def _keep_going(self) -> None:
@@ -146,12 +174,14 @@ class Engine:
             await check_lease(transaction, self._lease.fence)
             await delete_expired_events(transaction, now_ms)
             await delete_old_answers(transaction, now_ms)
+            await forget_old_calls(transaction, now_ms)
             all_gone = await delete_expired_records(transaction, now_ms)
         return _TIDY_SECONDS if all_gone else _TIDY_ON_SECONDS
 
 
 async def _again(work: Callable[[], Awaitable[float]], first_seconds: float = 0.0) -> None:
     """Do something again and again, each time after as many seconds as it says, whatever goes wrong."""
+    task = asyncio.current_task()
     await asyncio.sleep(first_seconds)
     while True:
         try:
@@ -164,4 +194,7 @@ async def _again(work: Callable[[], Awaitable[float]], first_seconds: float = 0.
         except Exception:
             log.exception("what the engine does again and again has failed")
             seconds = _AFTER_ERROR_SECONDS
+        if task is not None and task.cancelling():
+            # A database that fails while we are cancelled says so in the place of the cancellation.
+            return
         await asyncio.sleep(seconds)

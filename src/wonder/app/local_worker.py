@@ -12,7 +12,7 @@ from wonder.actions.registry import ActionRegistry
 from wonder.coordinator.worker import Dispatch, TaskEnded
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.tasks import TaskDef
-from wonder.engine.facts import TaskCompleted, TaskFailed
+from wonder.engine.facts import Noted, TaskCompleted, TaskFailed
 from wonder.engine.failure import Failure
 from wonder.errors import WonderError
 from wonder.executor.compiled import CompiledTask, compile_task
@@ -131,7 +131,7 @@ class LocalWork:
         if self._cancelled:
             return
         dispatch = self.dispatch
-        origin = Origin(dispatch.project_id, dispatch.run_id, dispatch.node_ref, dispatch.path_id)
+        origin = Origin(dispatch.project_id, dispatch.run_id, dispatch.node_ref, dispatch.path_id, dispatch.token_id)
         self._under_way = executor.start(task, dispatch.input, origin, self._done)
 
     def cancel(self) -> None:
@@ -156,19 +156,28 @@ class LocalWork:
         token_id, used = self.dispatch.token_id, result.usage
         tokens = used.input_tokens + used.output_tokens or None
         cost = used.cost_usd or None
-        steps = _steps(result.steps)
+        steps, noted = _steps(result.steps), (*_artifacts(result.steps), *result.noted)
+        metrics = tuple((one.name, one.value, one.dimensions) for one in result.metrics)
         if result.error is None:
-            self._on_done(
-                TaskCompleted(token_id, result.output, result.started_at_ms, result.attempts, steps, tokens, cost)
-            )
+            done = (result.output, result.started_at_ms, result.attempts, steps, tokens, cost, noted, metrics)
+            self._on_done(TaskCompleted(token_id, *done))
             return
         error = result.error
         details: JsonValue = error.details or None
         failure = Failure(error.code, error.message, result.attempts, error.retryable, details)
-        self._on_done(TaskFailed(token_id, failure, result.started_at_ms, steps, tokens, cost))
+        self._on_done(TaskFailed(token_id, failure, result.started_at_ms, steps, tokens, cost, noted, metrics))
 
 
 def _steps(records: Sequence[StepRecord]) -> JsonValue:
     """Give the records of the steps as JSON, as events keep them (TSK-6)."""
     shown: JsonValue = msgspec.to_builtins(records)
     return shown
+
+
+def _artifacts(records: Sequence[StepRecord]) -> list[Noted]:
+    """Give what the steps have stored as events, each artifact once."""
+    found: dict[str, dict[str, JsonValue]] = {}
+    for record in records:
+        if record.artifacts:
+            found |= {one.artifact_id: {"step": record.ref, **msgspec.structs.asdict(one)} for one in record.artifacts}
+    return [("artifact_written", told) for told in found.values()]

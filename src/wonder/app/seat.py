@@ -2,14 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
 from wonder.actions.functions import FunctionRegistry
 from wonder.app.engine import Engine, Runs
 from wonder.errors import WonderError
+from wonder.objects.store import Objects
 from wonder.storage.runs.leases import LEASE_MS, Lease, claim_lease
 from wonder.storage.store import NewId, Store
+
+if TYPE_CHECKING:
+    from wonder.storage.secret_keys import KeySource
 
 _CLAIM_SECONDS = 0.5
 
@@ -20,20 +25,35 @@ class Seat:
     """This process's claim to run the engine: it does if nobody else does, and as soon as nobody else does any more."""
 
     def __init__(
-        self, store: Store, functions: FunctionRegistry, new_id: NewId, *, runs: Runs = "all", lease_ms: int = LEASE_MS
+        self,
+        store: Store,
+        functions: FunctionRegistry,
+        new_id: NewId,
+        *,
+        runs: Runs = "all",
+        lease_ms: int = LEASE_MS,
+        keys: "Callable[[], KeySource] | None" = None,
+        objects: Objects | None = None,
     ) -> None:
         self.engine: Engine | None = None
         """The engine, while it runs in this process."""
         self._started: set[str] = set()
         self._store, self._functions, self._new_id = store, functions, new_id
-        self._runs, self._lease_ms = runs, lease_ms
+        self._runs, self._lease_ms, self._keys, self._objects = runs, lease_ms, keys, objects
         self._lease: Lease | None = None
         self._watching: asyncio.Task[None] | None = None
 
-    def note(self, run_id: str) -> None:
-        """Note a run that was started through this process: with `own`, it goes on with these when it takes over."""
+    async def note(self, run_id: str) -> None:
+        """Note a run that another process has started for this one: with `own`, it goes on here after taking over."""
         if self._runs == "own":
             self._started.add(run_id)
+            if self.engine:
+                # It was taken over while the other one answered.
+                await self._resume(self.engine)
+
+    def forget(self, run_id: str) -> None:
+        """Forget a run, because it has ended."""
+        self._started.discard(run_id)
 
     async def take(self) -> None:
         """Run the engine if nobody else does, and watch for the moment when that changes."""
@@ -71,21 +91,36 @@ class Seat:
         try:
             await engine.begin()
             self.engine = engine
-            for run_id in sorted(self._started):
-                await engine.recovery.resume(run_id)
+            await self._resume(engine)
         except BaseException:
             self.engine = engine
             await self._close_engine()
             raise
 
+    async def _resume(self, engine: Engine) -> None:
+        for run_id in sorted(self._started):
+            await engine.recovery.resume(run_id)
+            # The engine knows its own runs from here on, until they have ended.
+            self._started.discard(run_id)
+
     def _new_engine(self, lease: Lease) -> Engine:
-        return Engine(self._store, lease, self._functions, self._new_id, runs=self._runs, lease_ms=self._lease_ms)
+        return Engine(
+            self._store,
+            lease,
+            self._functions,
+            self._new_id,
+            runs=self._runs,
+            lease_ms=self._lease_ms,
+            keys=self._keys,
+            objects=self._objects,
+        )
 
     async def _close_engine(self) -> None:
         engine, lease = self.engine, self._lease
         self.engine = self._lease = None
         try:
             if engine:
+                self._started |= engine.coordinator.mine or set()
                 await engine.close()
         finally:
             if lease:
@@ -102,10 +137,17 @@ async def _release(lease: Lease) -> None:
 
 @asynccontextmanager
 async def take_seat(
-    store: Store, functions: FunctionRegistry, new_id: NewId, *, runs: Runs = "all", lease_ms: int = LEASE_MS
+    store: Store,
+    functions: FunctionRegistry,
+    new_id: NewId,
+    *,
+    runs: Runs = "all",
+    lease_ms: int = LEASE_MS,
+    keys: "Callable[[], KeySource] | None" = None,
+    objects: Objects | None = None,
 ) -> AsyncIterator[Seat]:
     """Run the engine of a database in this process, now or as soon as no other one does."""
-    seat = Seat(store, functions, new_id, runs=runs, lease_ms=lease_ms)
+    seat = Seat(store, functions, new_id, runs=runs, lease_ms=lease_ms, keys=keys, objects=objects)
     try:
         await seat.take()
         yield seat

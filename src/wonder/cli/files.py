@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from wonder.actions.announcing import announce_kinds
 from wonder.definitions.faults import DefinitionRefused, Fault
 from wonder.definitions.loading import Loaded, load_text
 from wonder.definitions.source import Place
@@ -26,6 +27,7 @@ class DefinitionFile:
 
 def read_definition_file(name: str) -> DefinitionFile:
     """Read a file, or standard input for `-`; whatever is wrong with it is told as faults."""
+    announce_kinds()
     try:
         if name == "-":
             name, text = "<stdin>", _standard_input()

@@ -20,6 +20,11 @@ COMMANDS = {
     "runs": "list and show runs, and cancel, pause or resume them",
     "inbox": "list what runs wait for people to answer",
     "answer": "answer what a run asks a person",
+    "actions": "list and show the kinds of action, with an example of each",
+    "secrets": "store, list, delete and seal anew what actions may use but nobody may see",
+    "mcp": "list the MCP servers of the project, and show the tools of one",
+    "metrics": "show what emit_metric has counted, with plots",
+    "artifacts": "list and show what runs have stored, and get its content",
     "query": "run a SQL query that reads, over runs, events and contexts",
     "db": "migrate or check the database",
 }

@@ -15,7 +15,7 @@ from wonder.cli.files import read_definition_file
 from wonder.cli.live_view import watch
 from wonder.cli.output import print_faults, print_json
 from wonder.cli.report import report_run
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.cli.validate import summary
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import Loaded
@@ -30,6 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--key", metavar="KEY", help="an idempotency key: the same key and input start no second run")
     parser.add_argument("--json", action="store_true", help="print only run_id, status, output and error")
     add_database_option(parser)
+    add_objects_option(parser)
 
 
 def run(given: Namespace) -> int:
@@ -50,7 +51,8 @@ async def _run(
 ) -> int:
     # Only its own runs: the functions of others may be in folders that this command knows nothing of.
     url = database_setting(given.db).value
-    async with open_wonder(url, import_roots=[folder, Path.cwd()], runs="own") as wonder:
+    objects = objects_setting(given.objects)
+    async with open_wonder(url, import_roots=[folder, Path.cwd()], runs="own", objects=objects) as wonder:
         deployed, warnings = await wonder.app.deploy(loaded)
         if deployed.main is None:
             raise NothingToRun(name)

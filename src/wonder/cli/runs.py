@@ -11,7 +11,7 @@ from wonder.app.api import Wonder, open_wonder
 from wonder.cli.live_view import watch
 from wonder.cli.output import color, print_json, print_table
 from wonder.cli.report import report_run
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.context.plan import plan_context, table_prefix
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.language.values import JsonValue, encode_json, parse_json
@@ -47,6 +47,8 @@ def configure(parser: ArgumentParser) -> None:
     fork = commands.choices["fork"]
     fork.add_argument("--at", metavar="EVENT", type=int, required=True, help="the number of the event")
     fork.add_argument("--state", metavar="JSON", help="another state than it had then")
+    for name in ("retry", "fork"):
+        add_objects_option(commands.choices[name])
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", help="print the result for a program")
         add_database_option(command)
@@ -67,7 +69,8 @@ async def _run(given: Namespace) -> int:
         return await _verify(url, given)
     if given.command in ("retry", "fork"):
         # Run to its end here, as `wonder run` does, with the functions of the working directory.
-        async with open_wonder(url, import_roots=[Path.cwd()], runs="own") as wonder:
+        objects = objects_setting(given.objects)
+        async with open_wonder(url, import_roots=[Path.cwd()], runs="own", objects=objects) as wonder:
             return await _begin_again(wonder, given)
     async with open_wonder(url, runs="none") as wonder:
         await _order(wonder, given)

@@ -8,6 +8,7 @@ and on the first line of a definition file:
 
 from argparse import ArgumentParser, Namespace
 
+from wonder.actions.announcing import announce_kinds
 from wonder.cli.output import print_json
 from wonder.definitions.file_form.json_schema import file_form_schema
 
@@ -19,5 +20,6 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(given: Namespace) -> int:
     """Print the schema."""
+    announce_kinds()
     print_json(file_form_schema())
     return 0

@@ -10,8 +10,9 @@ from wonder.errors import WonderError
 
 DEFAULT_DATABASE = "sqlite:///.wonder/wonder.db"
 VARIABLE = "WONDER_DATABASE_URL"
+OBJECTS_VARIABLE = "WONDER_OBJECTS_URL"
 FILE = "wonder.toml"
-_NAMES = frozenset({"database_url"})  # all that FILE may hold
+_NAMES = frozenset({"database_url", "objects_url"})  # all that FILE may hold
 
 
 class BadSettings(WonderError):
@@ -33,6 +34,21 @@ def add_database_option(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--db", metavar="URL", help=f"the database (default: {VARIABLE}, wonder.toml, or .wonder/wonder.db)"
     )
+
+
+def add_objects_option(parser: ArgumentParser) -> None:
+    """Let a command be told where the content of artifacts is."""
+    parser.add_argument(
+        "--objects",
+        metavar="URL",
+        help="where artifacts are, file:///folder or s3://bucket/prefix "
+        f"(default: {OBJECTS_VARIABLE}, wonder.toml, or beside the database)",
+    )
+
+
+def objects_setting(flag: str | None) -> str | None:
+    """Find where the content of artifacts is; None if nobody has said."""
+    return flag or os.environ.get(OBJECTS_VARIABLE) or _from_file("objects_url")
 
 
 def database_setting(flag: str | None) -> Setting:

@@ -57,8 +57,7 @@ class Forker:
         run = live_run(new_run, program, settings)
         decisions = fork(run.state, snapshot, now_ms=now_ms, new_id=coordinator.new_id, state=state)
         coordinator.check_running()
-        if coordinator.mine is not None:
-            coordinator.mine.add(run.id)
+        self._starter.take_on(new_run)
         if also:
             also(coordinator.commits.batch, run.id)
         coordinator.commits.batch.start(new_run)

@@ -1,6 +1,7 @@
 """What comes from outside: answers of people, events, and orders to cancel, pause or resume a run (CTL-16, ACT-4)."""
 
 from collections.abc import Callable
+from typing import Any
 
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import InputRefused, ItemClosed, RunNotLive
@@ -22,6 +23,7 @@ from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.looking import InboxItem, load_inbox_item
 from wonder.storage.runs.outside import AwaitedEvent, OutsideEvent, has_come_before, waiting_for_event
 from wonder.storage.runs.recording import Batch
+from wonder.storage.spending import extension_entry
 
 EVENT_TTL_SECONDS = 86_400
 
@@ -66,6 +68,7 @@ class Outside:
         try:
             fact = _gate_fact(run, item, value, by) if item.token_id is None else _answer_fact(run, item, value, by)
             coordinator.commits.batch.keep_answer(item_id, value)
+            _extend_budgets(coordinator.commits.batch, item, value, coordinator.clock.now_ms())
             if also:
                 also(coordinator.commits.batch)
             coordinator.take(run, fact)
@@ -135,6 +138,14 @@ class Outside:
         coordinator.take(run, fact)
         coordinator.rest(run)
         await coordinator.durable()
+
+
+def _extend_budgets(batch: Batch, item: InboxItem, value: Any, now_ms: int) -> None:
+    """Add to the budgets that refused a call what a person gives them, with the answer that says so (RES-6)."""
+    if item.kind == "budget" and value["decision"] == "extend":
+        refused: Any = item.input
+        scope_ids = [budget["id"] for budget in refused["budgets"]]
+        batch.extend_budgets(extension_entry(scope_ids, value["extend_cents"], now_ms))
 
 
 def _answer_fact(run: LiveRun, item: InboxItem, value: JsonValue, by: str | None) -> Fact:

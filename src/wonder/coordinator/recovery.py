@@ -59,6 +59,8 @@ class Recovery:
                 if token.wait is not None and token.wait.get("kind") == "workflow_call":
                     await self._calls.ensure(run_id, token.id)
             coordinator.rest(run)
+        elif coordinator.mine is not None:
+            coordinator.mine.discard(run_id)
         for child in await children_of_run(coordinator.store, run_id):
             if not child.has_ended:
                 await self.resume(child.id)

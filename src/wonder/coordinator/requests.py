@@ -24,11 +24,14 @@ class RequestDesk:
     def __init__(self, coordinator: Coordinator, starter: Starter, outside: Outside, forker: Forker) -> None:
         self._coordinator, self._starter, self._outside, self._forker = coordinator, starter, outside, forker
         self._under_way: set[str] = set()
+        # Those that are done since the last look began: what it reads may be from before, and still have them.
+        self._done: set[str] = set()
 
     async def look(self) -> None:
-        """Begin with all requests that are new."""
+        """Begin with all requests that are new; called again only when it has returned."""
+        self._done.clear()
         for request in await pending_requests(self._coordinator.store):
-            if request.id not in self._under_way:
+            if request.id not in self._under_way and request.id not in self._done:
                 self._under_way.add(request.id)
                 self._coordinator.spawn(self._serve(request))
 
@@ -44,6 +47,7 @@ class RequestDesk:
             await self._refuse(request, "BAD_REQUEST", f"{type(error).__name__}: {error}")
         finally:
             self._under_way.discard(request.id)
+            self._done.add(request.id)
 
     async def _refuse(self, request: Request, code: str, message: str) -> None:
         shown: JsonValue = {"code": code, "message": message}

@@ -34,6 +34,8 @@ class Starter:
         self._settings = SharedReads[str, ProjectSettings](self._load_settings)
         self._newest_versions = SharedReads[str, int](lambda id: newest_version(coordinator.store, id))
         self.admission = Admission(coordinator, self._concurrent_runs_max)
+        self.takes_on = True
+        """Whether tasks of the runs that are started here are run here, where those of others are not."""
 
     async def start(
         self,
@@ -90,15 +92,19 @@ class Starter:
         """Put a run that was accepted into the open batch, with all that follows from its start."""
         coordinator = self._coordinator
         run = live_run(new_run, program, settings)
-        parent_id = new_run.parent_run_id
-        if coordinator.mine is not None and (parent_id is None or parent_id in coordinator.mine):
-            coordinator.mine.add(new_run.id)
+        self.take_on(new_run)
         coordinator.commits.batch.start(new_run)
         coordinator.adopt(run)
         if new_run.parent_run_id is None:
             self.admission.enter(run, new_run.input, settings.rate_limits.max_concurrent_runs)
         else:
             coordinator.take(run, RunStarted(new_run.input))
+
+    def take_on(self, new_run: NewRun) -> None:
+        """Let the tasks of a run that is started here be run here, with those of its parent."""
+        mine, parent_id = self._coordinator.mine, new_run.parent_run_id
+        if mine is not None and self.takes_on and (parent_id is None or parent_id in mine):
+            mine.add(new_run.id)
 
     async def program(self, workflow_def_id: str, version: int | None) -> Program:
         """Give the program of a definition version, or of the newest."""

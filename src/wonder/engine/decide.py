@@ -1,6 +1,6 @@
 """Decide: a fact comes in, and out comes all that should happen because of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from wonder.engine.budget_gate import ask_about_budget, asks_a_person, decide_on_budget, is_about_budget
@@ -23,6 +23,7 @@ from wonder.engine.decisions import (
     MoveToken,
     RecordEvent,
     ReleaseToken,
+    SendMetric,
     SetTimer,
 )
 from wonder.engine.ending import WORKFLOW_TIMER, fail_run
@@ -33,7 +34,6 @@ from wonder.engine.facts import (
     Fact,
     GateAnswered,
     InputGiven,
-    Noted,
     PauseRequested,
     ResumeRequested,
     RunBroken,
@@ -180,7 +180,7 @@ def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
         return
     if token.status == DISPATCHED:
         turn.record("node_started", {}, token, fact.started_ms)
-    _note(turn, token, fact.noted)
+    _keep_asides(turn, token, fact)
     told: dict[str, Any] = {"attempts": fact.attempts}
     if fact.steps is not None:
         told["steps"] = fact.steps
@@ -194,7 +194,7 @@ def _task_failed(turn: Turn, fact: TaskFailed) -> None:
         return
     if token.status == DISPATCHED:
         turn.record("node_started", {}, token, fact.started_ms)
-    _note(turn, token, fact.noted)
+    _keep_asides(turn, token, fact)
     if asks_a_person(fact.failure):
         ask_about_budget(turn, token, fact.failure, fact.tokens, fact.cost_usd)
         return
@@ -202,9 +202,12 @@ def _task_failed(turn: Turn, fact: TaskFailed) -> None:
     fail_node(turn, token, fact.failure, told, fact.tokens, fact.cost_usd)
 
 
-def _note(turn: Turn, token: Token, noted: Sequence[Noted]) -> None:
-    for type, metadata in noted:
+def _keep_asides(turn: Turn, token: Token, fact: TaskCompleted | TaskFailed) -> None:
+    """Keep what the actions of a task gave beside its result: events to record, and numbers for metrics."""
+    for type, metadata in fact.noted:
         turn.record(type, metadata, token)
+    for name, value, dimensions in fact.metrics:
+        turn.emit(SendMetric(token.id, name, value, dimensions))
 
 
 def _worker_lost(turn: Turn, fact: WorkerLost) -> None:

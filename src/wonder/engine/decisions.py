@@ -268,7 +268,7 @@ class StopAwaiting(Struct, frozen=True, gc=False):
 
 
 class SendMetric(Struct, frozen=True, gc=False):
-    """Count a metric."""
+    """Store a number that a metric is given, with its dimensions."""
 
     token_id: str
     name: str

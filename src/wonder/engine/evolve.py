@@ -223,6 +223,12 @@ def _close_group(run: RunState, decision: CloseGroup) -> None:
     assert group.scope.groups is not None
     del group.scope.groups[group.id]
     group.scope.deaden()
+    for segment in group.segments:
+        # A turn that was cut short may have left one, and nothing of it is to begin any more.
+        run.hungry.pop((group.id, segment.number), None)
+    # They point back at it: in a circle, all that the branches gave would stay until the garbage collector comes by.
+    group.branches.clear()
+    group.segments.clear()
 
 
 def _set_loop(run: RunState, decision: SetLoop) -> None:

@@ -11,6 +11,10 @@ Noted: TypeAlias = tuple[str, dict[str, JsonValue]]
 """The type of an event that an action asks for, and what it tells: `budget_alert`, `artifact_written`."""
 
 
+Metric: TypeAlias = tuple[str, float, dict[str, str]]
+"""The name of a metric, a number, and its dimensions."""
+
+
 class RunQueued(Struct, frozen=True, gc=False):
     """The run was accepted, and may not start yet (RES-6)."""
 
@@ -29,7 +33,7 @@ class TaskStarted(Struct, frozen=True, gc=False):
 
 
 class TaskCompleted(Struct, frozen=True, gc=False):
-    """A worker brought a task to its end; `steps` is told on for people (TSK-6)."""
+    """A worker brought a task to its end; `steps` is told on for people (TSK-6), each of `noted` as an event."""
 
     token_id: str
     output: JsonValue
@@ -39,6 +43,7 @@ class TaskCompleted(Struct, frozen=True, gc=False):
     tokens: int | None = None
     cost_usd: float | None = None
     noted: tuple[Noted, ...] = ()
+    metrics: tuple[Metric, ...] = ()
 
 
 class TaskFailed(Struct, frozen=True, gc=False):
@@ -51,6 +56,7 @@ class TaskFailed(Struct, frozen=True, gc=False):
     tokens: int | None = None
     cost_usd: float | None = None
     noted: tuple[Noted, ...] = ()
+    metrics: tuple[Metric, ...] = ()
 
 
 class WorkerLost(Struct, frozen=True, gc=False):

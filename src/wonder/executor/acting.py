@@ -3,25 +3,29 @@
 import asyncio
 
 from wonder.actions.exceptions import message_of
-from wonder.actions.protocol import NOTHING_USED, ActionContext, ActionFailed, AttemptClock, Usage
+from wonder.actions.protocol import NOTHING_USED, ActionContext, ActionFailed, AttemptClock, StoredArtifact, Usage
 from wonder.errors import WonderError
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledAct
 from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit
 from wonder.executor.idempotency import IdempotencyKey
+from wonder.executor.redacting import redact_error
 from wonder.executor.results import Failure
 from wonder.language.values import JsonValue
 
 
 class Acting:
-    """An action that is carried out for a step; `attempts` and `usage` count what was done so far."""
+    """An action that is carried out for a step; `attempts`, `usage` and `artifacts` say what was done so far."""
 
-    __slots__ = ("_act", "_assignment", "_step", "attempts", "usage")
+    __slots__ = ("_act", "_assignment", "_step", "artifacts", "attempts", "noted", "usage")
 
     def __init__(self, act: CompiledAct, step: str, assignment: Assignment) -> None:
         self._act, self._step, self._assignment = act, step, assignment
         self.attempts = 0
         self.usage: Usage = NOTHING_USED
+        self.artifacts: dict[str, StoredArtifact] | None = None
+        self.noted: list[tuple[str, dict[str, JsonValue]]] | None = None
+        """By id: what another attempt stores again is the same artifact."""
 
     async def run(self, input: JsonValue) -> JsonValue:
         """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
@@ -105,22 +109,31 @@ class Acting:
             if self._assignment.is_cancelled:
                 # Also where the action answers with an error of its own: what ended it was the cancellation.
                 raise asyncio.CancelledError from None
-            if isinstance(error, WonderError):
-                raise
-            raise self._broken(error) from error
+            failure = error if isinstance(error, WonderError) else self._broken(error)
+            if redactor := self._assignment.services.redactor:
+                redact_error(failure, redactor)
+            try:
+                if failure is error:
+                    raise
+                raise failure from error
+            finally:
+                del failure  # It knows this frame: together they would be left to the garbage collector.
         finally:
             context.end()
             if context.usage is not NOTHING_USED:
                 self.usage += context.usage
+            if context.noted:
+                self.noted = [*(self.noted or ()), *context.noted]
+            if context.artifacts:
+                self.artifacts = {**(self.artifacts or {}), **{one.artifact_id: one for one in context.artifacts}}
         if self._assignment.is_cancelled:
             # The action has swallowed it; whoever cancelled waits for an end.
             raise asyncio.CancelledError
-        return output
+        redactor = self._assignment.services.redactor
+        return redactor.value(output) if redactor else output
 
     def _context(self, key: str | None, clock: AttemptClock | None) -> ActionContext:
         assignment, step = self._assignment, self._step
-        report = assignment.services.on_progress
-        on_progress = (lambda progress: report(assignment.origin, step, progress)) if report else None
         return ActionContext(
             assignment.origin,
             step,
@@ -128,8 +141,14 @@ class Acting:
             idempotency_key=key,
             clock=clock,
             task_due_ms=assignment.due_ms,
-            on_progress=on_progress,
+            on_progress=self._tell if assignment.services.on_progress else None,
         )
+
+    def _tell(self, progress: JsonValue) -> None:
+        services = self._assignment.services
+        assert services.on_progress
+        shown = services.redactor.value(progress) if services.redactor else progress
+        services.on_progress(self._assignment.origin, self._step, shown)
 
     def _timed_out(self) -> ActionFailed:
         limit = self._act.timeout_ms

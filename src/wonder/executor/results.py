@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from wonder.actions.protocol import NOTHING_USED, ActionFailed, Metric, Usage
+from wonder.actions.protocol import NOTHING_USED, ActionFailed, Metric, StoredArtifact, Usage
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 
@@ -30,6 +30,8 @@ class StepRecord(msgspec.Struct, frozen=True):
     attempts: int
     usage: Usage = NOTHING_USED
     error: Failure | None = None
+    # Unset, so that those without any, which are most, say nothing of it.
+    artifacts: tuple[StoredArtifact, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class TaskResult(msgspec.Struct, frozen=True):
@@ -47,6 +49,8 @@ class TaskResult(msgspec.Struct, frozen=True):
     steps: tuple[StepRecord, ...] = ()
     usage: Usage = NOTHING_USED
     metrics: tuple[Metric, ...] = ()
+    noted: tuple[tuple[str, dict[str, JsonValue]], ...] = ()
+    """The events that actions asked for."""
 
 
 def failure_from(error: WonderError, step: str | None) -> Failure:

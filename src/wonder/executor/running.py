@@ -4,6 +4,8 @@ import asyncio
 from collections import deque
 from typing import Final, Literal
 
+from msgspec import UNSET
+
 from wonder.actions.protocol import NOTHING_USED, Metric, TaskContext, Usage
 from wonder.definitions.records.tasks import StepOutcome
 from wonder.errors import WonderError
@@ -32,6 +34,7 @@ class TaskExecution:
         "_input",
         "_last_failure",
         "_metrics",
+        "_noted",
         "_started_at_ms",
         "_started_ms",
         "_steps",
@@ -49,6 +52,7 @@ class TaskExecution:
         self._steps: deque[StepRecord] = deque(maxlen=STEP_RECORDS_MAX)
         self._usage: Usage = NOTHING_USED
         self._metrics: list[Metric] = []
+        self._noted: list[tuple[str, dict[str, JsonValue]]] = []
         self._last_failure: Failure | None = None
         # The output that an action gave last: it was checked when it was taken, and need not be again.
         self._taken: JsonValue = None
@@ -87,6 +91,7 @@ class TaskExecution:
             steps=tuple(self._steps),
             usage=self._usage,
             metrics=tuple(self._metrics),
+            noted=tuple(self._noted),
         )
 
     def timed_out(self) -> Failure:
@@ -209,6 +214,8 @@ class TaskExecution:
         usage = acting.usage if acting else NOTHING_USED
         if usage is not NOTHING_USED:
             self._usage += usage
+        if acting and acting.noted:
+            self._noted += acting.noted
         self._steps.append(
             StepRecord(
                 step.ref,
@@ -219,6 +226,7 @@ class TaskExecution:
                 acting.attempts if acting else 1,
                 usage,
                 failure,
+                tuple(acting.artifacts.values()) if acting and acting.artifacts else UNSET,
             )
         )
 

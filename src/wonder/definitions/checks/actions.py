@@ -26,6 +26,7 @@ from wonder.definitions.records.implementations import (
     HumanInput,
     MetricExpression,
     ReadFile,
+    ShellCommand,
     UpdateContext,
     WaitForEvent,
     WorkflowCall,
@@ -34,6 +35,11 @@ from wonder.definitions.records.implementations import (
 )
 from wonder.language.schemas import compile_validator
 
+# They are about the connection, which is ours: with another's idea of where a body ends, it would begin a new request.
+_HEADERS_OF_CONNECTION = frozenset(
+    {"connection", "content-length", "expect", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"}
+    | {"transfer-encoding"}
+)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -64,6 +70,9 @@ def _check_http_request(request: HttpRequest, path: Path, findings: Findings) ->
         elif "\r" in value or "\n" in value:
             message = f"the header '{name}' has a line break in it, which would end it"
             findings.error("bad_header", (*path, "headers", name), message, "write it on one line")
+        elif name.lower() in _HEADERS_OF_CONNECTION:
+            message = f"the header '{name}' is about the connection, and not the request's to say"
+            findings.error("bad_header", (*path, "headers", name), message, "leave it out")
     if request.body_template is not None and request.method in ("GET", "HEAD"):
         message = f"a {request.method} request has no body"
         findings.warning("body_not_sent", (*path, "body_template"), message, "use POST, or leave the body out")
@@ -127,6 +136,22 @@ def _check_wait_for_event(wait: WaitForEvent, path: Path, findings: Findings) ->
     check_template(wait.key, (*path, "key"), findings)
 
 
+def _check_shell_command(command: ShellCommand, path: Path, findings: Findings) -> None:
+    if isinstance(command.command, str):
+        if "{{" in command.command:
+            message = "a text for a shell is no template, so that no value can become a command: {{…}} stays as it is"
+            hint = 'give values in env, and read them in the text as "$NAME"'
+            findings.warning("template_in_shell", (*path, "command"), message, hint)
+    else:
+        for i, argument in enumerate(command.command):
+            check_template(argument, (*path, "command", i), findings)
+    if command.cwd is not None:
+        _check_file_path(command.cwd, (*path, "cwd"), findings)
+    for name, value in command.env.items():
+        check_template(value, (*path, "env", name), findings)
+    check_template(command.stdin, (*path, "stdin"), findings)
+
+
 def _check_read_file(file: ReadFile, path: Path, findings: Findings) -> None:
     _check_file_path(file.path, (*path, "path"), findings)
 
@@ -152,6 +177,7 @@ _BY_KIND: dict[str, Callable[[Any, Path, Findings], None]] = {
     "write_artifact": _check_write_artifact,
     "workflow_call": _check_workflow_call,
     "wait_for_event": _check_wait_for_event,
+    "shell_command": _check_shell_command,
     "read_file": _check_read_file,
     "write_file": _check_write_file,
 }

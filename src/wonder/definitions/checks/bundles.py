@@ -8,6 +8,7 @@ from wonder.definitions.checks.findings import Findings, TooManyErrors
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.checks.resources import check_artifact_type, check_prompt
 from wonder.definitions.checks.schemas import check_schemas
+from wonder.definitions.checks.secret_places import check_secret_places, check_secrets_of_project
 from wonder.definitions.checks.tasks import check_task
 from wonder.definitions.checks.triggers import check_triggers
 from wonder.definitions.checks.workflows import check_workflow
@@ -35,6 +36,7 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
         section: Path = ("libraries", name)
         library_lookup = Lookup(reading, library.definitions, catalog, section)
         _check_definitions(library.definitions, library_lookup, reading, section, findings)
+    check_secrets_of_project(bundle, findings)
     for index in bundle.vector_indexes.values():
         for reference in index.artifact_types:
             lookup.check(reference, findings)
@@ -54,5 +56,6 @@ def _check_definitions(
         check_triggers(workflow, definitions.workflows, lookup, findings)
     for name, prompt in definitions.prompts.items():
         check_prompt(prompt, (*section, "prompts", name), findings)
+    check_secret_places(definitions, section, findings)
     for name in definitions.artifact_types:
         check_artifact_type((*section, "artifact_types", name), findings)

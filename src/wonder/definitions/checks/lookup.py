@@ -9,10 +9,10 @@ from wonder.definitions.checks.findings import Findings
 from wonder.definitions.drafts import ActionDraft, Bundle, Definitions, TaskDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.reading import Reading
+from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.actions import WAITING_KINDS, ActionBody, ActionDef
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.graph import WorkflowBody
-from wonder.definitions.records.implementations import IMPLEMENTATIONS
 from wonder.definitions.records.resources import PromptBody
 from wonder.definitions.records.tasks import StepBody, TaskBody, TaskDef
 from wonder.definitions.references import Reference, ResourceKind
@@ -223,8 +223,9 @@ def _called(kind: ResourceKind) -> str:
 
 
 def _stored_action(action: ActionDef) -> ActionView:
+    model = KINDS.find(action.kind)
     try:
-        implementation = IMPLEMENTATIONS[action.kind].model_validate(action.implementation)
+        implementation = model.model_validate(action.implementation) if model else None
     except ValidationError:
-        implementation = None  # stored by another version of Wonder; it was checked then
+        implementation = None  # stored by another version of Wonder, or of a package; it was checked then
     return ActionView(action.name, action, implementation, {}, None)

@@ -25,7 +25,9 @@ _OUTPUTS: dict[str, Schema] = {
             "items": _object(artifact_id=_TEXT, score={"type": "number"}, schema_data=ANYTHING),
         }
     ),
-    "shell_command": _object(exit_code=_WHOLE, stdout=_TEXT, stderr=_TEXT),
+    "shell_command": _object(
+        exit_code=_WHOLE, stdout=_TEXT, stderr=_TEXT, stdout_artifact_id=_TEXT, stderr_artifact_id=_TEXT
+    ),
     "sleep": _NOTHING,
     "assert": _NOTHING,
     "update_context": _NOTHING,

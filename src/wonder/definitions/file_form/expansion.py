@@ -29,9 +29,9 @@ from wonder.definitions.file_form.models import (
     WorkflowFile,
 )
 from wonder.definitions.file_form.record_faults import record_faults
+from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.actions import SCOPED_KINDS
 from wonder.definitions.records.fields import Record
-from wonder.definitions.records.implementations import IMPLEMENTATIONS
 from wonder.definitions.records.tasks import StepBody, TaskBody
 from wonder.definitions.records.workflows import TriggerBody
 from wonder.definitions.references import Reference, ResourceKind, inline_name, parse_reference
@@ -164,7 +164,8 @@ class Expansion:
         written = file.implementation
         if inline_in_node and file.kind in SCOPED_KINDS and isinstance(written, dict):
             written = {"scope": "workflow", **written}  # FIL-2
-        model, where = IMPLEMENTATIONS[file.kind], (*path, "implementation")
+        model, where = KINDS.find(file.kind), (*path, "implementation")
+        assert model, "that the kind is known was checked with the file"
         implementation: Record | None = None
         references: list[Reference | None] = []
         try:

@@ -6,20 +6,22 @@ from pydantic import AliasChoices, ValidationError
 from pydantic.json_schema import models_json_schema
 
 from wonder.definitions.file_form.models import BundleFile, NodeFile, StepFile, TransitionFile, WorkflowFile
+from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.fields import Record
-from wonder.definitions.records.implementations import IMPLEMENTATIONS
 
 
 def file_form_schema() -> dict[str, Any]:
     """Give the schema of a whole definition file."""
-    models: list[type[Record]] = [BundleFile, *IMPLEMENTATIONS.values()]
+    models: list[type[Record]] = [BundleFile, *KINDS.own.values()]
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], by_alias=True, ref_template="#/$defs/{model}"
     )
     defs: dict[str, Any] = definitions["$defs"]
     for model in (NodeFile, StepFile, TransitionFile, WorkflowFile):
         _allow_every_spelling(model, defs[model.__name__])
-    implementations = {kind: references[model, "validation"] for kind, model in IMPLEMENTATIONS.items()}
+    implementations = {kind: references[model, "validation"] for kind, model in KINDS.own.items()}
+    implementations |= {kind: _announced_schema(kind, model, defs) for kind, model in KINDS.announced.items()}
+    defs["ActionFile"]["properties"]["kind"]["enum"] = KINDS.names()
     _check_implementation_by_kind(defs["ActionFile"], implementations)
     for name in ("requires", "produces"):  # of an action, where null is the same as not given
         defs["ActionFile"]["properties"][name]["type"].append("null")
@@ -56,14 +58,23 @@ def _check_implementation_by_kind(schema: dict[str, Any], implementations: dict[
             "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
             "then": {
                 "properties": {"implementation": implementation},
-                **({} if _may_be_empty(IMPLEMENTATIONS[kind]) else {"required": ["implementation"]}),
+                **({} if _may_be_empty(kind) else {"required": ["implementation"]}),
             },
         }
         for kind, implementation in implementations.items()
     ]
 
 
-def _may_be_empty(model: type[Record]) -> bool:
+def _announced_schema(kind: str, model: type[Record], defs: dict[str, Any]) -> dict[str, Any]:
+    """Describe what another's kind takes; its records may be called the same as ours, so they are named apart."""
+    schema = model.model_json_schema(by_alias=True, ref_template=f"#/$defs/{kind}.{{model}}")
+    defs |= {f"{kind}.{name}": inner for name, inner in schema.pop("$defs", {}).items()}
+    return schema
+
+
+def _may_be_empty(kind: str) -> bool:
+    model = KINDS.find(kind)
+    assert model
     try:
         model.model_validate({})
     except ValidationError:

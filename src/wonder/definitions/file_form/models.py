@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from wonder.definitions.kinds import KnownKind
 from wonder.definitions.records.actions import ActionBody
 from wonder.definitions.records.fields import Description, Identifier, Name, Record, Ref, Version
 from wonder.definitions.records.graph import Condition, NodeBody, Text, TransitionBody, WorkflowBody
@@ -30,6 +31,8 @@ def _named_or_inline(value: object) -> str:
 
 class ActionFile(ActionBody):
     """An action, in `actions` or in line."""
+
+    kind: KnownKind
 
 
 ActionPlace = Annotated[

@@ -1,6 +1,6 @@
 """ActionDef: one atomic operation, with how it is executed."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -20,25 +20,9 @@ from wonder.definitions.records.fields import (
 )
 from wonder.definitions.records.tenancy import Owned
 
-KindName = Literal[
-    "llm_call",
-    "mcp_tool",
-    "http_request",
-    "human_input",
-    "update_context",
-    "write_artifact",
-    "workflow_call",
-    "vector_search",
-    "emit_metric",
-    "shell_command",
-    "transform",
-    "sleep",
-    "python",
-    "wait_for_event",
-    "assert",
-    "read_file",
-    "write_file",
-]
+KindName = Annotated[str, Field(min_length=1, max_length=200)]
+"""A kind of action. That it is known is checked where it is written (ACT-8): what is stored stays readable where the
+package is not installed that adds its kind."""
 
 WAITING_KINDS = frozenset({"human_input", "workflow_call", "sleep", "wait_for_event"})
 """Kinds that wait durably: the coordinator carries them out, each as the sole step of its task (LAY-3)."""

@@ -1,6 +1,6 @@
 """The base of every record, and the kinds of field that records share."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -8,6 +8,9 @@ from pydantic_core import PydanticCustomError
 
 class Record(BaseModel):
     """A record is strict (a text is never taken for a number), has no unknown fields, and never changes."""
+
+    secret_fields: ClassVar[frozenset[str]] = frozenset()
+    """The fields that go out, and so may hold `{{secrets.NAME}}` (INV-8)."""
 
     # Built when it is first used: building all of them takes 60 ms, and a process uses few.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, validate_default=False, defer_build=True)

@@ -1,6 +1,6 @@
 """What each kind of action takes as its implementation (ACT-10)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -65,6 +65,7 @@ class McpTool(Record):
 class HttpRequest(Record):
     """An HTTP request from templates; a status of 400 or above fails unless accepted."""
 
+    secret_fields: ClassVar = frozenset({"url_template", "headers", "body_template"})
     url_template: Text
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
     headers: dict[Text, TemplateText] | None = None
@@ -155,6 +156,7 @@ class EmitMetric(Record):
 class ShellCommand(Record):
     """A program with its arguments; a single text is given to a shell, and only when `shell` asks for it."""
 
+    secret_fields: ClassVar = frozenset({"env", "stdin"})
     command: Annotated[
         Annotated[list[str], Field(min_length=1), Tag("list")] | Annotated[Text, Tag("text")],
         Discriminator(lambda value: "text" if isinstance(value, str) else "list"),

@@ -1,6 +1,6 @@
 """What actions refer to: PromptSpec, ModelProfile, ArtifactType, VectorIndex, McpServer."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Discriminator, Field
 
@@ -83,6 +83,7 @@ class ModelParameters(Record):
 class ModelProfileBody(Record):
     """What an author says of a model; without prices, the published ones count."""
 
+    secret_fields: ClassVar = frozenset({"execution_config"})
     provider: ModelProvider
     model_id: Identifier
     parameters: ModelParameters = ModelParameters()
@@ -125,6 +126,7 @@ class VectorIndex(VectorIndexBody):
 class StdioServer(Record):
     """An MCP server that is a command of this machine."""
 
+    secret_fields: ClassVar = frozenset({"env"})
     transport: Literal["stdio"]
     command: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
     env: dict[EnvironmentName, str] = {}
@@ -133,6 +135,7 @@ class StdioServer(Record):
 class HttpServer(Record):
     """An MCP server that is spoken to over HTTP."""
 
+    secret_fields: ClassVar = frozenset({"headers"})
     transport: Literal["http"]
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=2_000)]
     headers: dict[Name, str] = {}

@@ -21,6 +21,7 @@ from wonder.engine.decisions import (
     ReleaseToken,
     RequestInput,
     RestartToken,
+    SendMetric,
     SetLoop,
     SetRunStatus,
     SetTimer,
@@ -36,6 +37,7 @@ from wonder.engine.restore import Snapshot
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import to_json_or_null
 from wonder.storage.runs.event_rows import EventRows
+from wonder.storage.runs.metric_rows import MetricRows
 from wonder.storage.runs.outside import OutsideEvent
 from wonder.storage.runs.records import NewRun, Recorded
 from wonder.storage.runs.run_rows import RunRows
@@ -54,12 +56,37 @@ class Batch:
     def __init__(self) -> None:
         self._runs = RunRows()
         self._tokens = TokenRows()
-        self._scopes = ScopeRows()
-        self._waits = WaitRows()
+        # Most batches have nothing to say there, and a lone run makes a batch for each node.
+        self._scopes_if_any: ScopeRows | None = None
+        self._waits_if_any: WaitRows | None = None
+        self._metrics_if_any: MetricRows | None = None
         self._events = EventRows()
         self._snapshots: list[Row] = []
         self._answers: list[Row] = []
+        self._extensions: list[Entry] = []
         self.is_empty = True
+
+    @property
+    def _itself(self) -> "Batch":
+        return self
+
+    @property
+    def _scopes(self) -> ScopeRows:
+        if self._scopes_if_any is None:
+            self._scopes_if_any = ScopeRows()
+        return self._scopes_if_any
+
+    @property
+    def _waits(self) -> WaitRows:
+        if self._waits_if_any is None:
+            self._waits_if_any = WaitRows()
+        return self._waits_if_any
+
+    @property
+    def _metrics(self) -> MetricRows:
+        if self._metrics_if_any is None:
+            self._metrics_if_any = MetricRows()
+        return self._metrics_if_any
 
     def start(self, run: NewRun) -> None:
         """Add a run that was accepted; its first decisions may follow in the same batch."""
@@ -74,7 +101,6 @@ class Batch:
         self.is_empty = False
         takers = _TAKERS
         events: list[RecordEvent] = []
-        parts = (self, self._runs, self._tokens, self._scopes, self._waits)
         for decision in decisions:
             if type(decision) is RecordEvent:
                 events.append(decision)
@@ -83,11 +109,12 @@ class Batch:
             else:
                 take = takers.get(type(decision))
                 if take is not None:
-                    take[1](parts[take[0]], record, decision, now_ms)
+                    take[1](getattr(self, take[0]), record, decision, now_ms)
         if events:
             self._events.add(record.id, events)
-        if self._scopes.is_touched:
-            self._scopes.settle(record)
+        scopes = self._scopes_if_any
+        if scopes is not None and scopes.is_touched:
+            scopes.settle(record)
 
     def snapshot(self, snapshot: Snapshot, now_ms: int) -> None:
         """Add a snapshot of a run."""
@@ -114,15 +141,27 @@ class Batch:
         self.is_empty = False
         self._answers.append((id, to_json_or_null(result), to_json_or_null(error), now_ms))
 
+    def extend_budgets(self, extension: Entry) -> None:
+        """Add what a person has given budgets beyond their limit; their answer comes with it."""
+        self.is_empty = False
+        self._extensions.append(extension)
+
     def entries(self) -> list[Entry]:
         """Give all statements with their rows, in the order in which they are to be run."""
-        entries = [*self._runs.entries(), *self._tokens.entries(), *self._scopes.entries(), *self._waits.entries()]
+        entries = [*self._runs.entries(), *self._tokens.entries()]
+        if self._scopes_if_any is not None:
+            entries += self._scopes_if_any.entries()
+        if self._waits_if_any is not None:
+            entries += self._waits_if_any.entries()
         entries += self._events.entries()
         entries += self._runs.context_entries()
         if self._snapshots:
             entries.append(("put_snapshot", self._snapshots))
         if self._answers:
             entries.append(("answer_request", self._answers))
+        entries += self._extensions
+        if self._metrics_if_any is not None:
+            entries += self._metrics_if_any.entries()
         return entries
 
     async def commit(self, store: Store, *, fence: Fence | None = None) -> None:
@@ -152,32 +191,33 @@ class Batch:
         self._scopes.touch(decision.group_id, decision.branch_index)
 
 
-# Which part of a batch takes a decision (0 is the batch itself), and how. Functions, and not methods of the batch: one
-# that held those would hold itself, and all its rows would stay in memory until the garbage collector comes.
-_TAKERS: dict[type, tuple[int, Take]] = {
-    StartRun: (1, RunRows.start),
-    AdoptSnapshot: (0, Batch._adopt),
-    SetRunStatus: (1, RunRows.set_status),
-    EndRun: (0, Batch._end_run),
-    WriteContext: (1, RunRows.write),
-    CreateToken: (2, TokenRows.create),
-    MoveToken: (2, TokenRows.move),
-    ReleaseToken: (2, TokenRows.release),
-    DispatchTask: (2, TokenRows.dispatch),
-    SuspendToken: (2, TokenRows.suspend),
-    RestartToken: (2, TokenRows.restart),
-    EnterJoin: (0, Batch._enter_join),
-    OpenFanOut: (3, ScopeRows.open),
-    FireJoin: (3, ScopeRows.fire),
-    CloseGroup: (3, ScopeRows.close),
-    SetLoop: (3, ScopeRows.set_loop),
-    WriteBranchOutput: (0, Batch._touch),
-    SettleBranch: (0, Batch._touch),
-    AbandonBranch: (0, Batch._touch),
-    SetTimer: (4, WaitRows.set_timer),
-    CancelTimer: (4, WaitRows.cancel_timer),
-    RequestInput: (4, WaitRows.request_input),
-    WithdrawInput: (4, WaitRows.withdraw_input),
-    AwaitEvent: (4, WaitRows.await_event),
-    StopAwaiting: (4, WaitRows.stop_awaiting),
+# Which part of a batch takes a decision, and how. Functions, and not methods of the batch: one that held those would
+# hold itself, and all its rows would stay in memory until the garbage collector comes.
+_TAKERS: dict[type, tuple[str, Take]] = {
+    StartRun: ("_runs", RunRows.start),
+    AdoptSnapshot: ("_itself", Batch._adopt),
+    SetRunStatus: ("_runs", RunRows.set_status),
+    EndRun: ("_itself", Batch._end_run),
+    WriteContext: ("_runs", RunRows.write),
+    CreateToken: ("_tokens", TokenRows.create),
+    MoveToken: ("_tokens", TokenRows.move),
+    ReleaseToken: ("_tokens", TokenRows.release),
+    DispatchTask: ("_tokens", TokenRows.dispatch),
+    SuspendToken: ("_tokens", TokenRows.suspend),
+    RestartToken: ("_tokens", TokenRows.restart),
+    EnterJoin: ("_itself", Batch._enter_join),
+    OpenFanOut: ("_scopes", ScopeRows.open),
+    FireJoin: ("_scopes", ScopeRows.fire),
+    CloseGroup: ("_scopes", ScopeRows.close),
+    SetLoop: ("_scopes", ScopeRows.set_loop),
+    WriteBranchOutput: ("_itself", Batch._touch),
+    SettleBranch: ("_itself", Batch._touch),
+    AbandonBranch: ("_itself", Batch._touch),
+    SetTimer: ("_waits", WaitRows.set_timer),
+    CancelTimer: ("_waits", WaitRows.cancel_timer),
+    RequestInput: ("_waits", WaitRows.request_input),
+    WithdrawInput: ("_waits", WaitRows.withdraw_input),
+    AwaitEvent: ("_waits", WaitRows.await_event),
+    StopAwaiting: ("_waits", WaitRows.stop_awaiting),
+    SendMetric: ("_metrics", MetricRows.add),
 }

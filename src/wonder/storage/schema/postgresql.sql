@@ -576,3 +576,100 @@ CREATE TABLE idempotency_records (
     PRIMARY KEY (project_id, action_id, key)
 );
 CREATE INDEX idempotency_records_expiry ON idempotency_records (expires_ms) WHERE expires_ms IS NOT NULL;
+
+-- Artifacts: what actions have stored for good (ACT-6). The content lies in the object store under storage_key, and is
+-- durable there before the row is written. `part` says which of its step's artifacts it is; whatever the same step of
+-- the same token stores again as that part takes the row over, with its id (INV-4).
+CREATE TABLE artifacts (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL,
+    run_id TEXT COLLATE "C" NOT NULL,
+    token_id TEXT COLLATE "C" NOT NULL,
+    node TEXT NOT NULL,
+    path_id TEXT NOT NULL,
+    step TEXT NOT NULL,
+    part TEXT NOT NULL,
+    artifact_type_id TEXT COLLATE "C" NOT NULL,
+    artifact_type_version BIGINT,
+    storage_key TEXT COLLATE "C" NOT NULL,
+    content_type TEXT NOT NULL,
+    size_bytes BIGINT NOT NULL,
+    schema_data JSON NOT NULL,
+    created_ms BIGINT NOT NULL
+);
+CREATE INDEX artifacts_run ON artifacts (run_id, id);
+CREATE INDEX artifacts_project ON artifacts (project_id, id);
+CREATE INDEX artifacts_content ON artifacts (storage_key);
+
+CREATE VIEW artifact_log AS SELECT
+    artifacts.id, artifacts.run_id AS workflow_run_id, artifacts.node, artifacts.path_id, artifacts.token_id,
+    artifacts.step, artifacts.part, COALESCE(artifact_types.name, artifacts.artifact_type_id) AS artifact_type,
+    artifacts.artifact_type_id, artifacts.artifact_type_version, artifacts.content_type, artifacts.size_bytes,
+    artifacts.storage_key, artifacts.schema_data, artifacts.project_id, projects.workspace_id,
+    to_char(to_timestamp(artifacts.created_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at
+FROM artifacts
+LEFT JOIN projects ON projects.id = artifacts.project_id
+LEFT JOIN artifact_types ON artifact_types.id = artifacts.artifact_type_id
+    AND artifact_types.version = artifacts.artifact_type_version;
+
+-- What calls of models have cost, in billionths of a dollar: by project and by workspace, each in its own row (RES-6).
+CREATE TABLE spending (
+    scope_id TEXT NOT NULL,
+    month TEXT NOT NULL,
+    spent_nanousd BIGINT NOT NULL,
+    reserved_nanousd BIGINT NOT NULL,
+    extended_nanousd BIGINT NOT NULL,
+    PRIMARY KEY (scope_id, month)
+);
+
+-- What calls under way can cost at most.
+CREATE TABLE reservations (
+    id TEXT NOT NULL PRIMARY KEY,
+    project_id TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    month TEXT NOT NULL,
+    nanousd BIGINT NOT NULL,
+    owner_id TEXT NOT NULL,
+    epoch BIGINT NOT NULL,
+    made_ms BIGINT NOT NULL
+);
+
+-- When models were called, for the projects that limit how often.
+CREATE TABLE model_calls (
+    project_id TEXT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (project_id, at_ms, id)
+);
+CREATE INDEX model_calls_age ON model_calls (at_ms);
+
+-- Numbers that `emit_metric` gave, added up by minute and dimensions (EVT-4).
+CREATE TABLE metrics (
+    project_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    dimensions_hash TEXT NOT NULL,
+    minute_ms BIGINT NOT NULL,
+    dimensions TEXT NOT NULL,
+    count BIGINT NOT NULL,
+    sum DOUBLE PRECISION NOT NULL,
+    min DOUBLE PRECISION NOT NULL,
+    max DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (project_id, name, dimensions_hash, minute_ms)
+);
+
+-- Secrets of a project or of a whole workspace, sealed with AES-256-GCM (INV-8). `sealed` is the nonce and what was
+-- encrypted; `key_id` says which key opens it, and no key is ever in the database.
+CREATE TABLE secrets (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    workspace_id TEXT COLLATE "C" REFERENCES workspaces (id),
+    project_id TEXT COLLATE "C" REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    key_id TEXT COLLATE "C" NOT NULL,
+    sealed BYTEA NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    CHECK ((workspace_id IS NULL) <> (project_id IS NULL))
+);
+CREATE UNIQUE INDEX secrets_of_workspace ON secrets (workspace_id, name) WHERE workspace_id IS NOT NULL;
+CREATE UNIQUE INDEX secrets_of_project ON secrets (project_id, name) WHERE project_id IS NOT NULL;

@@ -1,0 +1,343 @@
+"""What each kind of action costs besides what it calls: a warm call, against the same library alone on the same peer.
+
+Both sides are called in turn, so that what else the machine does falls on both alike.
+"""
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from wonder.actions.artifacts import Artifacts
+from wonder.actions.equipment import Equipment
+from wonder.actions.functions import FunctionRegistry
+from wonder.actions.http_request import HttpRequestKind
+from wonder.actions.llm_call import LlmCallKind
+from wonder.actions.mcp_tool import McpToolKind
+from wonder.actions.protocol import ActionContext, Origin, Use
+from wonder.actions.read_file import ReadFileKind
+from wonder.actions.resources import Resources, Tenancy
+from wonder.actions.shell_command import ShellCommandKind
+from wonder.actions.threads import Threads
+from wonder.actions.write_artifact import WriteArtifactKind
+from wonder.actions.write_file import WriteFileKind
+from wonder.definitions.records.actions import ActionDef
+from wonder.definitions.records.resources import McpServer, ModelProfile, PromptSpec
+from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
+from wonder.executor.environment import SystemEnvironment
+from wonder.objects.directory import DirectoryObjects
+from wonder.storage.named_resources import put_resource
+from wonder.storage.opening import open_store
+from wonder.storage.runs.leases import claim_lease
+from wonder.storage.tenancy import ensure_default, put_workspace_settings
+
+WARM, CALLS = 50, 400
+STAMPS = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+
+Row = tuple[str, float]
+
+
+def measure() -> list[Row]:
+    """Measure every kind that has a function here."""
+    found: list[Row] = []
+    for name, measured in sorted(globals().items()):
+        if name.startswith("measure_"):
+            found += asyncio.run(measured())
+    return found
+
+
+async def compare(kind: str, ours: Callable[[], Awaitable[Any]], alone: Callable[[], Awaitable[Any]]) -> list[Row]:
+    """Call both in turn; give the median of the library alone, and how much more ours takes, in microseconds."""
+    for _ in range(WARM):
+        await ours()
+        await alone()
+    taken: tuple[list[float], list[float]] = ([], [])
+    for _ in range(CALLS):
+        for call, times in zip((ours, alone), taken, strict=True):
+            begin = time.perf_counter()
+            await call()
+            times.append((time.perf_counter() - begin) * 1e6)
+    with_us, without = map(statistics.median, taken)
+    return [(f"{kind}: the library alone", without), (f"{kind}: what we add to it", with_us - without)]
+
+
+def action(kind: str, implementation: dict[str, Any]) -> ActionDef:
+    """An action of a kind."""
+    owner = {"id": "a", "version": 1, "name": "a", "project_id": "p", "content_hash": ""}
+    return ActionDef.model_validate({**owner, **STAMPS, "kind": kind, "implementation": implementation})
+
+
+def equipment(resources: Resources) -> Equipment:
+    """What kinds are made with."""
+    system = SystemEnvironment(seed=1)
+    return Equipment(FunctionRegistry(), Threads(), resources, system.now_ms, system.sleep, system.random)
+
+
+class _Stored(Resources):
+    """Real settings and models of a database, and a prompt that is not looked up, as after a run's first call."""
+
+    prompt: PromptSpec
+
+    async def at_start(self, kind: Any, id: str, origin: Origin) -> Any:
+        return self.prompt
+
+
+async def measure_http_request() -> list[Row]:
+    """A small answer of JSON from a server in this process, over a connection that is kept."""
+    import httpx2
+
+    server = await asyncio.start_server(_answer_as_server, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    with tempfile.TemporaryDirectory() as folder:
+        store = await open_store(f"sqlite:///{Path(folder) / 'bench.db'}")
+        ids = iter(range(10_000))
+        home = await ensure_default(store, clock=lambda: STAMPS["created_at"], new_id=lambda: f"{next(ids):026}")
+        async with store.transaction() as transaction:
+            allowed = WorkspaceSettings(allow_private_addresses=True)
+            await put_workspace_settings(transaction, home.workspace_id, allowed)
+        made = equipment(Resources(store, lambda: int(time.time() * 1000)))
+        kind = HttpRequestKind(made.resources, made.now_ms)
+        request = {"method": "POST", "url_template": url + "/users/{{id}}", "body_template": '{"name": {{json name}}}'}
+        compiled: Any = kind.compile(action("http_request", request), Use())
+        client = httpx2.AsyncClient()
+
+        async def ours() -> None:
+            context = ActionContext(Origin(home.project_id, "r", "n"), "s", 1)
+            assert (await compiled.run({"id": 7, "name": "Ada"}, context))["body"] == {"id": 7}
+
+        async def alone() -> None:
+            assert (await client.post(f"{url}/users/7", json={"name": "Ada"})).json() == {"id": 7}
+
+        rows = await compare("http_request", ours, alone)
+        await kind.close()
+        await client.aclose()
+        await store.close()
+    server.close()
+    return rows
+
+
+async def measure_mcp_tool() -> list[Row]:
+    """A tool of a real server over stdio, each side with a process of its own."""
+    from mcp import Client, StdioServerParameters
+
+    words = ["-m", "mcp_server_time", "--local-timezone", "UTC"]
+    with tempfile.TemporaryDirectory() as folder:
+        store = await open_store(f"sqlite:///{Path(folder) / 'bench.db'}")
+        ids = iter(range(10_000))
+        home = await ensure_default(store, clock=lambda: STAMPS["created_at"], new_id=lambda: f"{next(ids):026}")
+        server = {"id": "t", "name": "t", "project_id": home.project_id, **STAMPS}
+        async with store.transaction() as transaction:
+            connection = {"transport": "stdio", "command": [sys.executable, *words]}
+            await put_resource(transaction, McpServer.model_validate({**server, "connection": connection}))
+        kind = McpToolKind(equipment(Resources(store, lambda: int(time.time() * 1000))))
+        compiled: Any = kind.compile(action("mcp_tool", {"mcp_server_id": "t", "tool_name": "get_current_time"}), Use())
+        async with Client(StdioServerParameters(command=sys.executable, args=words), mode="legacy") as client:
+
+            async def ours() -> None:
+                context = ActionContext(Origin(home.project_id, "r", "n"), "s", 1)
+                assert (await compiled.run({"timezone": "UTC"}, context))["timezone"] == "UTC"
+
+            async def alone() -> None:
+                result = await client.call_tool("get_current_time", {"timezone": "UTC"})
+                assert not result.is_error
+
+            rows = await compare("mcp_tool", ours, alone)
+        await kind.close()
+        await store.close()
+    return rows
+
+
+async def measure_llm_call() -> list[Row]:
+    """A short streamed answer over OpenAI's wire, from a server in this process."""
+    import httpx2
+    import openai
+
+    server = await asyncio.start_server(_answer_as_model, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    with tempfile.TemporaryDirectory() as folder:
+        store = await open_store(f"sqlite:///{Path(folder) / 'bench.db'}")
+        ids = iter(range(10_000))
+        home = await ensure_default(store, clock=lambda: STAMPS["created_at"], new_id=lambda: f"{next(ids):026}")
+        profile = {"id": "m", "name": "m", "project_id": home.project_id, "provider": "local", "model_id": "x"}
+        async with store.transaction() as transaction:
+            model = ModelProfile.model_validate({**profile, **STAMPS, "execution_config": {"base_url": url}})
+            await put_resource(transaction, model)
+        resources = _Stored(store, lambda: int(time.time() * 1000))
+        owner = {"id": "p", "version": 1, "name": "p", "project_id": home.project_id, "content_hash": ""}
+        resources.prompt = PromptSpec.model_validate({**owner, **STAMPS, "template": "Greet {{name}}"})
+        kind = LlmCallKind(equipment(resources))
+        compiled: Any = kind.compile(action("llm_call", {"prompt_spec_id": "p", "model_profile_id": "m"}), Use())
+        client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0, http_client=httpx2.AsyncClient())
+
+        async def ours() -> None:
+            output = await compiled.run({"name": "Ada"}, ActionContext(Origin(home.project_id, "r", "n"), "s", 1))
+            assert output == "Hello there, Ada!"
+
+        async def alone() -> None:
+            stream: Any = await client.chat.completions.create(
+                model="x",
+                messages=[{"role": "user", "content": "Greet Ada"}],
+                max_tokens=4096,
+                temperature=1.0,
+                stream=True,
+                stream_options={"include_usage": True},
+            )
+            async with stream:
+                text = "".join([c.choices[0].delta.content or "" async for c in stream if c.choices])
+            assert text == "Hello there, Ada!"
+
+        rows = await compare("llm_call", ours, alone)
+        await kind.close()
+        await client.close()
+        await store.close()
+    server.close()
+    return rows
+
+
+async def measure_shell_command() -> list[Row]:
+    """A program that does nothing, against asyncio's own way to run it."""
+    resources = _Settled()
+    with tempfile.TemporaryDirectory() as folder:
+        resources.project = ProjectSettings(files_root=folder)
+        kind = ShellCommandKind(resources, None)
+        compiled: Any = kind.compile(action("shell_command", {"command": ["/bin/true"]}), Use())
+
+        async def ours() -> None:
+            assert (await compiled.run({}, ActionContext(Origin("p", "r", "n"), "s", 1)))["exit_code"] == 0
+
+        async def alone() -> None:
+            process = await asyncio.create_subprocess_exec(
+                "/bin/true",
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=folder,
+                start_new_session=True,
+            )
+            await process.communicate()
+            assert process.returncode == 0
+
+        rows = await compare("shell_command", ours, alone)
+        await kind.close()
+    return rows
+
+
+async def measure_files() -> list[Row]:
+    """A small file, read, and written durably; against the same calls of the operating system in a thread."""
+    resources, threads = _Settled(), Threads()
+    with tempfile.TemporaryDirectory() as folder:
+        resources.project = ProjectSettings(files_root=folder)
+        place = Path(folder) / "file"
+        place.write_text("x" * 1_000)
+        reading: Any = ReadFileKind(resources, threads).compile(action("read_file", {"path": "file"}), Use())
+        implementation = {"path": "file", "content": "{{text}}"}
+        writing: Any = WriteFileKind(resources, threads).compile(action("write_file", implementation), Use())
+        text = "x" * 1_000
+
+        async def read() -> None:
+            output = await reading.run({}, ActionContext(Origin("p", "r", "n"), "s", 1))
+            assert output["size_bytes"] == 1_000
+
+        async def read_alone() -> None:
+            assert len(await asyncio.to_thread(place.read_text)) == 1_000
+
+        async def write() -> None:
+            await writing.run({"text": text}, ActionContext(Origin("p", "r", "n"), "s", 1))
+
+        def put() -> None:
+            beside = place.with_name("beside")
+            with beside.open("w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.rename(place)
+            opened = os.open(folder, os.O_RDONLY)
+            os.fsync(opened)
+            os.close(opened)
+
+        async def write_alone() -> None:
+            await asyncio.to_thread(put)
+
+        rows = await compare("read_file", read, read_alone) + await compare("write_file", write, write_alone)
+    threads.close()
+    return rows
+
+
+async def measure_write_artifact() -> list[Row]:
+    """A small artifact, each time another; against the object store and one commit, one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = await open_store(f"sqlite:///{Path(folder) / 'bench.db'}")
+        lease = await claim_lease(store, "bench")
+        assert lease
+        objects, system = DirectoryObjects(Path(folder) / "objects"), SystemEnvironment(seed=1)
+        artifacts = Artifacts(objects, store, lease, system.now_ms, system.sleep)
+        implementation = {"artifact_type_id": "blob", "content_mapping": {"content": "$.text", "title": "$.title"}}
+        kind = WriteArtifactKind(_Settled(), artifacts)
+        compiled: Any = kind.compile(action("write_artifact", implementation), Use())
+        numbers = iter(range(1_000_000))
+        row = ("t", "p", "r", "t", "n", "0", "s", "content", "blob", None, "k", "text/plain", 1, "{}", 1)
+
+        async def ours() -> None:
+            number = next(numbers)
+            context = ActionContext(Origin("p", "r", "n", token_id=str(number)), "s", 1)
+            await compiled.run({"text": f"{number:01000}", "title": "x"}, context)
+
+        async def alone() -> None:
+            number = next(numbers)
+            await objects.put(f"{number:01000}".encode())
+            await store.commit([("put_artifact", [(str(number), *row[1:])])], fence=lease.fence, independent=True)
+
+        rows = await compare("write_artifact", ours, alone)
+        await lease.release()
+        await store.close()
+    return rows
+
+
+class _Settled(Resources):
+    """A workspace that allows commands, without a database."""
+
+    def __init__(self) -> None:
+        self.project = ProjectSettings()
+
+    async def tenancy(self, project_id: str) -> Tenancy:
+        return Tenancy("w", WorkspaceSettings(allow_shell=True), project_id, self.project)
+
+
+def _event(delta: dict[str, str], end: str | None, **fields: Any) -> str:
+    choices = [{"index": 0, "delta": delta, "finish_reason": end}]
+    whole = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "x", "choices": choices, **fields}
+    return f"data: {json.dumps(whole)}\n\n"
+
+
+async def _answer_as_model(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    words = [_event({"content": word}, None) for word in ("Hello ", "there, ", "Ada!")]
+    usage = {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14}
+    body = (
+        "".join(words) + _event({}, "stop") + _event({}, None, choices=[], usage=usage) + "data: [DONE]\n\n"
+    ).encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+    try:
+        while True:
+            asked = await reader.readuntil(b"\r\n\r\n")
+            length = asked.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length))
+            writer.write(head + body)
+    except asyncio.IncompleteReadError:
+        writer.close()
+
+
+async def _answer_as_server(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while True:
+            asked = await reader.readuntil(b"\r\n\r\n")
+            length = asked.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length))
+            writer.write(b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 8\r\n\r\n{"id":7}')
+    except asyncio.IncompleteReadError:
+        writer.close()

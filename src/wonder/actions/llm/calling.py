@@ -1,0 +1,162 @@
+"""A call of a model from its prompt to its value, with all that calls share (ACT-1)."""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Final
+
+from wonder.actions.equipment import Equipment
+from wonder.actions.llm.answers import check_end, value_of
+from wonder.actions.llm.clients import Client, Clients
+from wonder.actions.llm.prices import Prices
+from wonder.actions.llm.question import Question, Used
+from wonder.actions.llm.rendering import CompiledPrompt
+from wonder.actions.llm.spending_protocol import ReservedCall, Spending
+from wonder.actions.llm.structure import Shape, Structured, shape_of
+from wonder.actions.llm.talk import Talk
+from wonder.actions.protocol import ActionContext, ActionFailed
+from wonder.actions.resources import Tenancy
+from wonder.definitions.records.implementations import LlmCall
+from wonder.definitions.records.resources import ModelProfile, PromptSpec
+from wonder.language.schemas import Schema
+from wonder.language.values import JsonValue
+
+_PROMPTS_MAX: Final = 1_000
+_SHAPES_MAX: Final = 100
+
+
+class Models:
+    """What all calls of an engine share: prompts compiled, connections open, prices known."""
+
+    def __init__(self, equipment: Equipment, spending: Spending | None) -> None:
+        self.resources, self.spending, self._threads = equipment.resources, spending, equipment.threads
+        self.clients = Clients(equipment.resources, equipment.threads, equipment.sleep)
+        self.prices = Prices(equipment.now_ms)
+        self._prompts: dict[tuple[str, int], CompiledPrompt] = {}
+
+    def compiled(self, prompt: PromptSpec) -> CompiledPrompt:
+        """Return one version of a prompt, compiled once."""
+        key = (prompt.id, prompt.version)
+        known = self._prompts.get(key)
+        if known is None:
+            while len(self._prompts) >= _PROMPTS_MAX:
+                del self._prompts[next(iter(self._prompts))]
+            known = self._prompts[key] = CompiledPrompt(prompt)
+        return known
+
+    async def load_prices(self, profile: ModelProfile, context: ActionContext) -> None:
+        """See to it that the published prices are there, if this model needs them."""
+        if self.prices.are_needed(profile):
+            context.hold()
+            await self._threads.call(self.prices.load, context.begin)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.clients.close()
+
+
+class ModelCall:
+    """A call of a model with one prompt."""
+
+    __slots__ = ("_configured", "_models", "_produces", "_shapes")
+
+    def __init__(self, models: Models, configured: LlmCall, produces: Schema | None) -> None:
+        self._models, self._configured = models, configured
+        self._produces = None if produces in ({}, True, None) else produces
+        self._shapes: dict[tuple[str, int, str, Structured], Shape] = {}
+
+    async def run(self, input: JsonValue, context: ActionContext) -> JsonValue:
+        """Ask the model and return its answer."""
+        models, origin = self._models, context.origin
+        tenancy = await models.resources.tenancy(origin.project_id)
+        profile = await self._profile(tenancy)
+        allowed = tenancy.workspace.allowed_model_providers
+        if allowed is not None and profile.provider not in allowed:
+            raise _not_allowed(profile, allowed)
+        stored = await models.resources.at_start(PromptSpec, self._configured.prompt_spec_id, origin)
+        prompt = models.compiled(stored)
+        prompt.check(input)
+        client = await models.clients.of(profile, tenancy, context)
+        shape = self._shape(stored, profile, client)
+        question = Question(
+            profile.model_id,
+            profile.parameters,
+            prompt.system(input, shape),
+            prompt.turns(input, shape),
+            shape.native.schema if shape.native else None,
+            shape.native.is_strict if shape.native else False,
+            origin.run_id,
+        )
+        await models.load_prices(profile, context)
+        return await self._ask(question, shape, client, profile, tenancy, context)
+
+    async def _ask(
+        self,
+        question: Question,
+        shape: Shape,
+        client: Client,
+        profile: ModelProfile,
+        tenancy: Tenancy,
+        context: ActionContext,
+    ) -> JsonValue:
+        model = f"the model {profile.name!r} ({profile.model_id})"
+        talk = Talk(client.provider, question, model, context)
+        async with AsyncExitStack() as reserved:
+            call = await self._reserve(reserved, question, profile, tenancy, context)
+            try:
+                await talk.run(client.timeout_ms)
+            finally:
+                # Also when it failed: what was used up is to be paid.
+                used = talk.used
+                cost_usd = self._models.prices.cost_usd(profile, used)
+                context.report_usage(
+                    input_tokens=used.input_tokens, output_tokens=used.output_tokens, cost_usd=cost_usd
+                )
+                if call:
+                    call.settle(cost_usd)
+        assert talk.ended
+        check_end(talk.ended, talk.text, model)
+        return value_of(talk.text, shape, model)
+
+    async def _reserve(
+        self,
+        reserved: AsyncExitStack,
+        question: Question,
+        profile: ModelProfile,
+        tenancy: Tenancy,
+        context: ActionContext,
+    ) -> ReservedCall | None:
+        if self._models.spending is None:
+            return None
+        # No model makes more than one token of a byte, so this is the worst case indeed.
+        most = Used(question.size_bytes, question.parameters.max_tokens)
+        worst_case_usd = self._models.prices.cost_usd(profile, most)
+        return await reserved.enter_async_context(self._models.spending.call(context, tenancy, worst_case_usd))
+
+    async def _profile(self, tenancy: Tenancy) -> ModelProfile:
+        wanted = self._configured.model_profile_id or tenancy.project.default_model_profile_id
+        if wanted is None:
+            message = (
+                "the action names no model and its project has no default; set model_profile_id, or "
+                "default_model_profile_id in the settings of the project"
+            )
+            raise ActionFailed("NO_MODEL", message)
+        return await self._models.resources.named(ModelProfile, tenancy.project_id, wanted)
+
+    def _shape(self, prompt: PromptSpec, profile: ModelProfile, client: Client) -> Shape:
+        key = (prompt.id, prompt.version, profile.provider, client.structured)
+        known = self._shapes.get(key)
+        if known is None:
+            schema = prompt.produces if self._produces is None else self._produces
+            while len(self._shapes) >= _SHAPES_MAX:
+                del self._shapes[next(iter(self._shapes))]
+            known = self._shapes[key] = shape_of(schema, client.structured, client.provider.native)
+        return known
+
+
+def _not_allowed(profile: ModelProfile, allowed: Sequence[str]) -> ActionFailed:
+    names = ", ".join(allowed) or "none"
+    message = (
+        f"the workspace does not allow models of {profile.provider} (allowed: {names}); use another model, or add it "
+        "to allowed_model_providers in the settings of the workspace"
+    )
+    return ActionFailed("PROVIDER_NOT_ALLOWED", message, details={"provider": profile.provider, "model": profile.name})

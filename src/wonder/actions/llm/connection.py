@@ -1,0 +1,195 @@
+"""Where a model is and with which key: the `execution_config` of its profile, with secrets filled in.
+
+A key that is not given is taken from the environment of the process, from the variable that the provider's own library
+reads, but only for the provider's own address: with a `base_url` of an author's choice, the operator's key would go to
+whoever listens there.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError
+
+from wonder.actions.llm.rendering import secrets_in
+from wonder.actions.llm.structure import Structured
+from wonder.actions.protocol import ActionFailed
+from wonder.actions.resources import Secrets
+from wonder.definitions.records.fields import Milliseconds, Name, Record
+from wonder.definitions.records.resources import ModelProfile
+from wonder.language.templates import Template, TemplateSyntax, compile_template
+from wonder.language.values import encode_json
+
+TIMEOUT_MS: Final = 600_000
+"""How long one call may take where neither the profile nor the action says so."""
+
+_KNOWN_MAX: Final = 1_000
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "cloudflare": ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"),
+}
+_ADDRESSES: Final[Mapping[str, str]] = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com/v1",
+    "google": "https://generativelanguage.googleapis.com/",
+}
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+_OutgoingText = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class ExecutionConfig(Record):
+    """What a profile may say of its provider; `{{secrets.NAME}}` may stand in any of its texts.
+
+    `structured` says how JSON is asked for: by the provider's structured output (`native`), in the prompt, or both.
+    """
+
+    api_key: _OutgoingText | None = None
+    base_url: _OutgoingText | None = None
+    headers: dict[Name, str] = {}  # noqa: RUF012  # pydantic copies a default for each record
+    account_id: _OutgoingText | None = None
+    timeout_ms: Milliseconds = TIMEOUT_MS
+    structured: Structured | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A provider's address and key; equal ones share a client."""
+
+    provider: str
+    base_url: str
+    api_key: str
+    headers: tuple[tuple[str, str], ...]
+    timeout_ms: int
+    structured: Structured
+    allow_private: bool
+
+    def __repr__(self) -> str:
+        """Say where it leads, and never with which key."""
+        return f"Connection({self.provider}, {self.base_url})"
+
+
+class Connections:
+    """Reads the configurations of profiles, once each."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._known: dict[str, _CompiledConfig] = {}
+
+    async def of(self, profile: ModelProfile, *, allow_private: bool) -> Connection:
+        """Return the connection of a profile with its secrets' values of now; raises ActionFailed."""
+        key = f"{profile.provider} {profile.name} {encode_json(profile.execution_config)}"
+        compiled = self._known.get(key)
+        if compiled is None:
+            while len(self._known) >= _KNOWN_MAX:
+                del self._known[next(iter(self._known))]
+            compiled = self._known[key] = _CompiledConfig(profile)
+        values: dict[str, str] = {}
+        if compiled.secrets:
+            values = await self._secrets.values(profile.project_id, compiled.secrets)
+        return compiled.connection({"secrets": dict(values)}, allow_private=allow_private)
+
+
+class _CompiledConfig:
+    def __init__(self, profile: ModelProfile) -> None:
+        self._profile = profile
+        self.config = config = read_config(profile, ExecutionConfig)
+        self.secrets: set[str] = set()
+        self._api_key = self._template(config.api_key, "api_key")
+        self._base_url = self._template(config.base_url, "base_url")
+        self._account_id = self._template(config.account_id, "account_id")
+        self._headers = [(name, self._template(text, f"headers.{name}")) for name, text in config.headers.items()]
+
+    def connection(self, scope: dict[str, Any], *, allow_private: bool) -> Connection:
+        provider = self._profile.provider
+        base_url = self._address(scope)
+        api_key = _rendered(self._api_key, scope) or self._key_of_environment()
+        # A model of this machine is what `local` is for, so its loopback is no secret; other private addresses are.
+        allow_private = allow_private or (provider == "local" and urlsplit(base_url).hostname in _LOOPBACK)
+        headers = tuple((name, _rendered(template, scope)) for name, template in self._headers)
+        if any("\r" in value or "\n" in value for _, value in headers) or "\n" in api_key.strip():
+            raise bad_config(self._profile, "a header or the api_key has a line break in it; correct the secret")
+        # An OpenAI-compatible server may or may not know structured output, and leaves out what it does not know;
+        # Cloudflare has none that streams.
+        structured: Structured = {"local": "both", "cloudflare": "prompt"}.get(provider, "native")  # type: ignore[assignment]
+        return Connection(
+            provider,
+            base_url,
+            api_key.strip(),
+            headers,
+            self.config.timeout_ms,
+            self.config.structured or structured,
+            allow_private,
+        )
+
+    def _address(self, scope: dict[str, Any]) -> str:
+        provider = self._profile.provider
+        base_url = _rendered(self._base_url, scope)
+        if provider == "cloudflare" and not base_url:
+            account = _rendered(self._account_id, scope) or os.environ.get("CLOUDFLARE_ACCOUNT_ID", "")
+            if not account.isalnum():
+                raise bad_config(self._profile, "account_id is missing or wrong; add it, or set CLOUDFLARE_ACCOUNT_ID")
+            return f"https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1"
+        base_url = base_url or _ADDRESSES.get(provider, "")
+        if not base_url:
+            raise bad_config(self._profile, "base_url is missing; add where the server is, http://localhost:8080/v1")
+        if not base_url.lower().startswith(("http://", "https://")) or not urlsplit(base_url).hostname:
+            raise bad_config(self._profile, "base_url is no address of HTTP; begin it with https:// or http://")
+        return base_url
+
+    def _key_of_environment(self) -> str:
+        provider = self._profile.provider
+        if provider == "local":
+            return "none"
+        names = _KEYS[provider]
+        key = next((os.environ[name] for name in names if os.environ.get(name)), "")
+        if key and self._base_url is None:
+            return key
+        kept = f" ({names[0]} of the environment is only sent to the provider's own address)" if key else ""
+        raise ActionFailed(
+            "PROVIDER_KEY_MISSING",
+            f"the model {self._profile.name!r} has no api_key in its execution_config{kept}; store one with: wonder "
+            f"secrets set {names[0]}, and write api_key: '{{{{secrets.{names[0]}}}}}'",
+            details={"model": self._profile.name, "provider": provider},
+        )
+
+    def _template(self, text: str | None, where: str) -> Template | None:
+        if text is None:
+            return None
+        try:
+            template = compile_template(text)
+        except TemplateSyntax as error:
+            raise bad_config(self._profile, f"{where} can't be read: {error}") from error
+        names = secrets_in(template)
+        if names is None:
+            raise bad_config(self._profile, f"{where} reads more than secrets; write {{{{secrets.NAME}}}} only")
+        self.secrets |= names
+        return template
+
+
+def read_config(profile: ModelProfile, record: type[Any]) -> Any:
+    """Return the `execution_config` of a profile as a record; raises ActionFailed where it does not fit."""
+    try:
+        return record.model_validate(profile.execution_config or {})
+    except ValidationError as error:
+        faults = []
+        for fault in error.errors()[:3]:
+            where = ".".join(map(str, fault["loc"]))
+            known = ", ".join(record.model_fields)
+            unknown = fault["type"] == "extra_forbidden"
+            faults.append(f"there is no {where!r} (known: {known})" if unknown else f"{where}: {fault['msg']}")
+        raise bad_config(profile, "; ".join(faults) + "; correct the model") from None
+
+
+def bad_config(profile: ModelProfile, reason: str) -> ActionFailed:
+    """Return the failure of a profile that can't be used as it is."""
+    message = f"the execution_config of the model {profile.name!r} can't be used: {reason}"
+    return ActionFailed("BAD_EXECUTION_CONFIG", message, details={"model": profile.name})
+
+
+def _rendered(template: Template | None, scope: dict[str, Any]) -> str:
+    return template.render(scope) if template else ""

@@ -1,0 +1,220 @@
+"""Budgets and limits of calls of models, kept in the database: reserved before a call, settled after it (RES-6)."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from math import ceil
+from typing import Final
+
+from wonder.actions.call_line import CallLine
+from wonder.actions.protocol import ActionContext, ActionFailed
+from wonder.actions.resources import Tenancy
+from wonder.definitions.records.tenancy import Budget
+from wonder.errors import WonderError
+from wonder.storage.errors import LeaseLost
+from wonder.storage.runs.leases import Lease
+from wonder.storage.spending import (
+    NANO,
+    NANO_PER_CENT,
+    Budgeted,
+    Refused,
+    Reservation,
+    TooSoon,
+    month_of,
+    reserve,
+    settle,
+    settle_lost,
+)
+from wonder.storage.store import NewId, Row, Store
+
+_FIRST_PAUSE_SECONDS: Final = 0.05
+_LONGEST_PAUSE_SECONDS: Final = 5.0
+_CLOSING_SECONDS: Final = 1.0
+
+log = logging.getLogger("wonder.actions")
+
+
+class Call:
+    """A call that may be made; its worst case is reserved until it ends."""
+
+    __slots__ = ("nanousd",)
+
+    def __init__(self) -> None:
+        self.nanousd: int | None = None
+
+    def settle(self, cost_usd: float) -> None:
+        """Say what the call has cost, also when it failed; without it, the worst case counts."""
+        self.nanousd = to_nanousd(cost_usd)
+
+
+class StoredSpending:
+    """What projects and workspaces spend, by the process that has the lease."""
+
+    def __init__(self, store: Store, lease: Lease, now_ms: Callable[[], int], new_id: NewId) -> None:
+        self._store, self._lease, self._now_ms, self._new_id = store, lease, now_ms, new_id
+        self._lines: dict[str, CallLine] = {}
+        self._spent: dict[tuple[str, str], int] = {}
+        self._writing: asyncio.Task[None] | None = None
+
+    async def recover(self) -> None:
+        """Settle what processes before this one have reserved, at its worst case."""
+        if count := await settle_lost(self._store, self._lease):
+            log.warning("%d calls of models were under way when their process ended; their worst case counts", count)
+
+    @asynccontextmanager
+    async def call(self, context: ActionContext, tenancy: Tenancy, worst_case_usd: float) -> AsyncIterator[Call]:
+        """Wait in line for a call and reserve what it can cost at most; raises ActionFailed if it may not be made."""
+        calls_max = tenancy.project.rate_limits.max_llm_calls_per_hour
+        budgets = (
+            _budgeted("project", tenancy.project_id, tenancy.project.budget),
+            _budgeted("workspace", tenancy.workspace_id, tenancy.workspace.budget),
+        )
+        worst, call = to_nanousd(worst_case_usd), Call()
+        if calls_max is None and all(budget.is_free for budget in budgets):
+            # Nobody limits it: what it costs is added up, and nothing has to be waited for.
+            try:
+                yield call
+            finally:
+                self._add(budgets, worst if call.nanousd is None else call.nanousd)
+            return
+        reservation = Reservation(self._new_id(), month_of(self._now_ms()), worst, budgets)
+        if calls_max is None:
+            await self._reserve(reservation, context, tenancy, None)
+        else:
+            await self._wait_in_line(reservation, context, tenancy, calls_max)
+        try:
+            yield call
+        finally:
+            spent = worst if call.nanousd is None else call.nanousd
+            # Shielded, because who is cancelled now has spent it all the same.
+            settling = asyncio.get_running_loop().create_task(self._settle(reservation, spent, context))
+            await asyncio.shield(settling)
+
+    async def close(self) -> None:
+        """Write down what is not yet, if the database takes it soon."""
+        if self._writing:
+            _, late = await asyncio.wait([self._writing], timeout=_CLOSING_SECONDS)
+            for writing in late:
+                writing.cancel()
+                await asyncio.wait([writing])
+
+    async def _wait_in_line(
+        self, reservation: Reservation, context: ActionContext, tenancy: Tenancy, calls_max: int
+    ) -> None:
+        """Reserve a call when its turn has come, run by run, or fail when the action's time is over before."""
+        line = self._lines.setdefault(tenancy.project_id, CallLine())
+        due_ms = context.deadline_ms
+        seconds = None if due_ms is None else max(0.0, (due_ms - self._now_ms()) / 1_000 - 0.02)
+        until_ms: int | None = None
+        try:
+            async with asyncio.timeout(seconds), line.turn(context.origin.run_id, context.report_progress):
+                while until_ms := await self._reserve(reservation, context, tenancy, calls_max):
+                    context.report_progress({"waiting_for": "max_llm_calls_per_hour", "until_ms": until_ms})
+                    await asyncio.sleep(max(0.001, (until_ms - self._now_ms()) / 1_000))
+        except TimeoutError:
+            message = (
+                f"the project calls models at most {calls_max:,} times an hour, and no call became free in the "
+                "action's time; try again later, or raise max_llm_calls_per_hour"
+            )
+            wait_ms = None if until_ms is None else max(0, until_ms - self._now_ms())
+            raise ActionFailed("RATE_LIMITED", message, retryable=True, retry_after_ms=wait_ms) from None
+
+    async def _reserve(
+        self, reservation: Reservation, context: ActionContext, tenancy: Tenancy, calls_max: int | None
+    ) -> int | None:
+        """Reserve a call; give until when no more are allowed this hour. Raises ActionFailed over a budget."""
+        run_id, now_ms = context.origin.run_id, self._now_ms()
+        answer = await reserve(self._store, self._lease, reservation, run_id, now_ms, calls_max)
+        if isinstance(answer, Refused):
+            raise _exceeded(answer, reservation, tenancy)
+        return answer.until_ms if isinstance(answer, TooSoon) else None
+
+    async def _settle(self, reservation: Reservation, nanousd: int, context: ActionContext) -> None:
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                for budget in await settle(self._store, self._lease, reservation, nanousd):
+                    alert = (budget.alert_nanousd or 0) // NANO_PER_CENT
+                    log.warning("the %s %s has spent its alert_threshold_cents of %d", budget.scope, budget.id, alert)
+                    told = {"scope": budget.scope, "id": budget.id, "month": reservation.month}
+                    context.note("budget_alert", {**told, "threshold_cents": alert})
+            except LeaseLost:
+                return  # The process that has it now counts the worst case.
+            except WonderError as error:
+                log.warning("what a call of a model has cost can't be written: %s; trying again", error)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            else:
+                return
+
+    def _add(self, budgets: tuple[Budgeted, ...], nanousd: int) -> None:
+        month = month_of(self._now_ms())
+        for budget in budgets:
+            key = (budget.id, month)
+            self._spent[key] = self._spent.get(key, 0) + nanousd
+        if nanousd and self._writing is None:
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def _write(self) -> None:
+        """Add up what was spent without a limit; while one commit is under way, the next sum grows."""
+        pause = _FIRST_PAUSE_SECONDS
+        try:
+            while spent := self._spent:
+                self._spent = {}
+                rows: list[Row] = [(*key, nanousd) for key, nanousd in spent.items()]
+                try:
+                    await self._store.commit([("add_spending", rows)], fence=self._lease.fence, independent=True)
+                except LeaseLost:
+                    return
+                except WonderError as error:
+                    for key, nanousd in spent.items():
+                        self._spent[key] = self._spent.get(key, 0) + nanousd
+                    log.warning("what calls of models have cost can't be written: %s; trying again", error)
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+        finally:
+            self._writing = None
+
+
+def to_nanousd(usd: float) -> int:
+    """Give an amount in billionths of a dollar, rounded up: a budget holds for what is really asked for."""
+    return max(0, ceil(round(usd * NANO, 3)))
+
+
+def _budgeted(scope: str, id: str, budget: Budget) -> Budgeted:
+    most, alert = budget.max_monthly_spend_cents, budget.alert_threshold_cents
+    return Budgeted(
+        scope,  # type: ignore[arg-type]  # one of two words of ours
+        id,
+        None if most is None else int(most) * NANO_PER_CENT,
+        None if alert is None else int(alert) * NANO_PER_CENT,
+    )
+
+
+def _exceeded(refused: Refused, reservation: Reservation, tenancy: Tenancy) -> ActionFailed:
+    told = [
+        {
+            "scope": budget.scope,
+            "id": budget.id,
+            "max_cents": (budget.max_nanousd or 0) // NANO_PER_CENT,
+            "extended_cents": standing.extended_nanousd // NANO_PER_CENT,
+            "spent_usd": standing.spent_nanousd / NANO,
+            "reserved_usd": standing.reserved_nanousd / NANO,
+        }
+        for budget, standing in refused.budgets
+    ]
+    budget, standing = refused.budgets[0]
+    left = ((budget.max_nanousd or 0) + standing.extended_nanousd - standing.spent_nanousd) / NANO
+    message = (
+        f"the call may cost up to {reservation.nanousd / NANO:.6f} USD, and of the {budget.scope}'s budget for "
+        f"{reservation.month} {left:.6f} USD are left, {standing.reserved_nanousd / NANO:.6f} of them held for calls "
+        "under way; raise max_monthly_spend_cents, or ask for fewer tokens"
+    )
+    details = {
+        "on_exceeded": tenancy.project.budget.on_exceeded,
+        "asked_usd": reservation.nanousd / NANO,
+        "month": reservation.month,
+        "budgets": told,
+    }
+    return ActionFailed("BUDGET_EXCEEDED", message, details=details)  # type: ignore[arg-type]  # it is JSON

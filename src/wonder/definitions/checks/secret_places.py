@@ -1,0 +1,150 @@
+"""Checks of where secrets stand: only in what goes out, so that none can end up in a context, a prompt or an inbox."""
+
+import re
+from collections.abc import Iterator
+
+from wonder.definitions.checks.findings import Findings
+from wonder.definitions.checks.texts import WORKFLOW_ROOTS
+from wonder.definitions.drafts import ActionDraft, Bundle, Definitions, WorkflowDraft
+from wonder.definitions.faults import Path
+from wonder.definitions.records.fields import Record
+from wonder.definitions.records.graph import ExpressionCondition
+from wonder.definitions.records.implementations import Assert, EmitMetric, MetricExpression, UpdateContext
+from wonder.errors import WonderError
+from wonder.language.expressions import Names, compile_expression
+from wonder.language.templates import compile_template
+from wonder.language.values import JsonValue
+
+SECRETS = "secrets"
+
+_HINT = (
+    "use it in url_template, headers or body_template of an http_request, env or stdin of a shell_command, env or "
+    "headers of an MCP server, or execution_config of a model"
+)
+# Not a field of something else that is called so.
+_BARE = re.compile(r"(?<![\w.\]\"'$])secrets\s*\.")
+
+
+def check_secret_places(definitions: Definitions, section: Path, findings: Findings) -> None:
+    """Note every secret that stands where it would be kept or shown."""
+    has_own = any(map(_has_own, definitions.workflows.values()))
+    for action in definitions.actions.values():
+        _check_action(action, findings)
+        if not has_own:
+            _check_expressions(action, findings)
+    for name, prompt in definitions.prompts.items():
+        _check_record(prompt, (*section, "prompts", name), findings)
+    for task in definitions.tasks.values():
+        for step in task.steps:
+            for field in ("input_mapping", "output_mapping"):
+                _warn_of_mapping(getattr(step.body, field), (*step.path, field), findings)
+            if step.body.condition and not has_own:
+                _check_expression(step.body.condition.if_, (*step.path, "condition", "if"), findings)
+    for workflow in definitions.workflows.values():
+        _check_workflow(workflow, findings, has_own=has_own)
+
+
+def check_secrets_of_project(bundle: Bundle, findings: Findings) -> None:
+    """Note secrets that stand in a wrong place of a model or an MCP server."""
+    for name, model in bundle.models.items():
+        _check_record(model, ("models", name), findings)
+    for name, server in bundle.mcp_servers.items():
+        _check_record(server, ("mcp_servers", name), findings)
+
+
+def _check_action(action: ActionDraft, findings: Findings) -> None:
+    if action.body.idempotency:
+        template = action.body.idempotency.key_template
+        _check_text(template, (*action.path, "idempotency", "key_template"), findings, may=False)
+    if action.implementation is not None:
+        _check_record(action.implementation, (*action.path, "implementation"), findings)
+
+
+def _check_record(record: Record, path: Path, findings: Findings) -> None:
+    for field, text in _texts(record.model_dump(by_alias=True), ()):
+        _check_text(text, (*path, *field), findings, may=field[0] in record.secret_fields)
+
+
+def _check_text(text: str, where: Path, findings: Findings, *, may: bool) -> None:
+    read = _secrets_in(text)
+    if read and not may:
+        message = f"a secret can't be used here: what becomes of '{where[-1]}' is kept or shown"
+        findings.error("secret_misplaced", where, message, _HINT)
+    elif any(len(path) == 1 for path in read):
+        message = "all secrets at once can't be used: which ones must be known before"
+        findings.error("secret_misplaced", where, message, "name each one: {{secrets.NAME}}")
+
+
+def _check_workflow(workflow: WorkflowDraft, findings: Findings, *, has_own: bool) -> None:
+    for node in workflow.nodes.values():
+        for field in ("input_mapping", "output_mapping"):
+            _warn_of_mapping(getattr(node.body, field), (*node.path, field), findings)
+    for transition in workflow.transitions:
+        condition = transition.body.condition
+        if isinstance(condition, ExpressionCondition) and not has_own:
+            _check_expression(condition.expr, (*transition.path, "condition"), findings)
+
+
+def _check_expressions(action: ActionDraft, findings: Findings) -> None:
+    path = (*action.path, "implementation")
+    match action.implementation:
+        case Assert(expr=expr):
+            _check_expression(expr, (*path, "expr"), findings)
+        case EmitMetric(value=MetricExpression(expr=expr)):
+            _check_expression(expr, (*path, "value", "expr"), findings)
+        case UpdateContext(updates=updates):
+            for i, update in enumerate(updates):
+                if isinstance(update.expr, str):
+                    _check_expression(update.expr, (*path, "updates", i, "expr"), findings)
+
+
+def _check_expression(text: str, where: Path, findings: Findings) -> None:
+    """Note an expression that reads `secrets`, which means `state.secrets` there."""
+    if not _BARE.search(text):
+        return
+    try:
+        paths = compile_expression(text, Names(WORKFLOW_ROOTS)).paths
+    except WonderError:
+        return  # noted where it stands
+    if any(path[:2] == ("state", SECRETS) for path in paths):
+        message = "a secret can't be used in an expression: what that gives is kept"
+        findings.error("secret_misplaced", where, message, _HINT)
+
+
+def _warn_of_mapping(mapping: JsonValue, path: Path, findings: Findings) -> None:
+    for field, text in _texts(mapping, ()):
+        if _secrets_in(text):
+            message = "a mapping is no template: the text is passed on as it is, without the secret"
+            findings.warning("secret_not_filled_in", (*path, *field), message, _HINT)
+
+
+def _has_own(workflow: WorkflowDraft) -> bool:
+    """Say whether a workflow has something of its own that is called `secrets`."""
+    schema = workflow.body.context_schema
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    loops = (transition.body.foreach for transition in workflow.transitions)
+    return (isinstance(properties, dict) and SECRETS in properties) or any(
+        loop is not None and loop.item_var == SECRETS for loop in loops
+    )
+
+
+def _secrets_in(text: str) -> list[Path]:
+    """Give the paths of secrets that a text reads if it is a template."""
+    if SECRETS not in text or "{{" not in text:
+        return []
+    try:
+        names = compile_template(text).names
+    except WonderError:
+        return []  # noted where it stands, or no template
+    return [path for path in names if path[:1] == (SECRETS,)]
+
+
+def _texts(value: JsonValue, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, held in value.items():
+            yield from _texts(held, (*path, key))
+    elif isinstance(value, list):
+        for i, held in enumerate(value):
+            yield from _texts(held, (*path, i))

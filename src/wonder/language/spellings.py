@@ -1,0 +1,94 @@
+"""How a text may be written so that another program still reads it out: encoded, escaped, quoted, cut into lines."""
+
+import html
+import json
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+SHORTEST = 8
+"""What is shorter than this stands in many texts by chance."""
+
+# What URL libraries leave as it is besides letters, digits and `_.-~`: nothing, paths, JavaScript's encodeURIComponent
+# and encodeURI, and the queries of HTTP clients.
+_LEFT_AS_IT_IS = ("", "/", "!'()*", "!#$&'()*+,/:;=?@", "!$&'()*+,;=:@/?", "/:+,")
+# `base64` and openssl break their lines after so many characters.
+_LINE_LENGTHS = (76, 64)
+_LONG = 4_096
+
+
+def spellings(text: str) -> frozenset[str]:
+    """Give the ways to write a text; for one of letters and digits most of them are the same."""
+    found: set[str] = set()
+    for whole in {text, text.strip()}:
+        found.update(_spellings(whole))
+    for line in _lines(text):
+        found.update((line, json.dumps(line)[1:-1], quote(line, safe="")))
+    return frozenset(spelling for spelling in found if len(spelling) >= SHORTEST)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Give the lines of a text of several, which are often shown one by one."""
+    lines = text.splitlines()
+    if len(lines) > 1:
+        for line in lines:
+            # The frame of a key in PEM is the same for all keys.
+            if not (line.startswith("-----") and line.rstrip().endswith("-----")):
+                yield line.strip()
+
+
+def _spellings(text: str) -> Iterator[str]:
+    yield text
+    raw = text.encode("utf-8", "surrogatepass")
+    if not text.isascii():
+        # UTF-8 read as Latin-1, as headers of HTTP are.
+        yield raw.decode("latin-1")
+    yield from _escaped(text)
+    yield from _percent_encoded(raw)
+    yield from _base64(raw)
+    yield raw.hex()
+    yield raw.hex().upper()
+
+
+def _escaped(text: str) -> Iterator[str]:
+    for ascii_only in (False, True):
+        once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        yield once
+        yield once.replace("/", "\\/")  # as PHP writes it
+        # The one who writes it down again may be of another mind.
+        yield json.dumps(once, ensure_ascii=False)[1:-1]
+        yield json.dumps(once, ensure_ascii=True)[1:-1]
+    yield repr(text)[1:-1]
+    yield text.replace("'", "'\\''")  # in a shell
+    page = html.escape(text, quote=False)
+    for double in ('"', "&quot;", "&#34;"):
+        for single in ("'", "&#x27;", "&#39;", "&apos;"):
+            yield page.replace('"', double).replace("'", single)
+
+
+def _percent_encoded(raw: bytes) -> Iterator[str]:
+    # A long one is a key or a file, which nobody puts into an address: once is enough.
+    for safe in _LEFT_AS_IT_IS if len(raw) <= _LONG else _LEFT_AS_IT_IS[:1]:
+        for encode in (quote, quote_plus):
+            once = encode(raw, safe=safe)
+            yield once
+            yield _lower_hex(once)
+            yield quote(once, safe=safe)
+
+
+def _lower_hex(encoded: str) -> str:
+    first, *rest = encoded.split("%")
+    return "%".join([first, *(part[:2].lower() + part[2:] for part in rest)])
+
+
+def _base64(raw: bytes) -> Iterator[str]:
+    """Give the characters that stand for a text in base64, whatever stands before and behind it in what was encoded."""
+    for encode in (b64encode, urlsafe_b64encode):
+        for before in range(3):
+            encoded = encode(bytes(before) + raw).decode()
+            # A character has 6 bits: those that share some with what stands around are left out.
+            whole = encoded[(before * 8 + 5) // 6 : (before + len(raw)) * 8 // 6]
+            yield whole
+            for length in _LINE_LENGTHS if before == 0 else ():
+                if len(whole) > length:
+                    yield from (whole[start : start + length] for start in range(0, len(whole), length))

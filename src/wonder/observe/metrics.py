@@ -1,0 +1,44 @@
+"""Metrics for those who watch: the text that Prometheus reads, and small plots for people (EVT-4)."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from wonder.storage.metrics import Total
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def prometheus_text(totals: Iterable[Total]) -> str:
+    """Write metrics as Prometheus reads them: of each, how often it was given and the sum of what it was given."""
+    families: dict[str, dict[str, tuple[int, float]]] = {}
+    for total in totals:
+        # What differs only in a sign that Prometheus does not know is one there.
+        labels = _labels([("project", total.project), *total.dimensions.items()])
+        family = families.setdefault(re.sub(r"[^a-zA-Z0-9_:]", "_", total.name), {})
+        count, sum = family.get(labels, (0, 0.0))
+        family[labels] = (count + total.times, sum + total.sum)
+    lines = []
+    for name, series in families.items():
+        lines.append(f"# TYPE {name} summary")
+        for labels, (count, sum) in series.items():
+            lines += [f"{name}_count{labels} {count}", f"{name}_sum{labels} {sum!r}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Draw numbers as a row of blocks, from nothing to the largest."""
+    least, most = min(0.0, *values), max(0.0, *values)
+    if most == least:
+        return _BLOCKS[0] * len(values)
+    return "".join(_BLOCKS[round((value - least) / (most - least) * (len(_BLOCKS) - 1))] for value in values)
+
+
+def _labels(dimensions: Iterable[tuple[str, str]]) -> str:
+    written: dict[str, str] = {}
+    for name, value in dimensions:
+        known = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+        known = f"_{known}" if known[:1].isdigit() or not known else known
+        while known in written:
+            known += "_"
+        written[known] = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return "{" + ",".join(f'{name}="{value}"' for name, value in written.items()) + "}"

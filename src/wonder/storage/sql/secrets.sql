@@ -1,0 +1,44 @@
+-- Secrets, sealed (INV-8): a project's own and those of its workspace.
+
+-- name: secret_in_project
+-- The project's own wins over its workspace's of the same name; of another workspace there is none (INV-7).
+SELECT secrets.id, secrets.workspace_id, secrets.project_id, secrets.name, secrets.key_id, secrets.sealed
+FROM projects JOIN secrets ON secrets.project_id = projects.id OR secrets.workspace_id = projects.workspace_id
+WHERE projects.id = $1 AND secrets.name = $2
+ORDER BY CASE WHEN secrets.project_id IS NULL THEN 1 ELSE 0 END
+LIMIT 1;
+
+-- name: secrets_of
+-- All that a project sees, without what is sealed.
+SELECT secrets.id, secrets.workspace_id, secrets.project_id, secrets.name, secrets.key_id, secrets.created_at,
+    secrets.updated_at
+FROM projects JOIN secrets ON secrets.project_id = projects.id OR secrets.workspace_id = projects.workspace_id
+WHERE projects.id = $1
+ORDER BY secrets.name, CASE WHEN secrets.project_id IS NULL THEN 1 ELSE 0 END;
+
+-- name: secret_of_project
+SELECT id FROM secrets WHERE project_id = $1 AND name = $2;
+
+-- name: secret_of_workspace
+SELECT id FROM secrets WHERE workspace_id = $1 AND name = $2;
+
+-- name: all_secrets
+-- To be sealed with another key.
+SELECT id, workspace_id, project_id, name, key_id, sealed FROM secrets ORDER BY id;
+
+-- name: secret_key_ids
+SELECT DISTINCT key_id FROM secrets ORDER BY key_id;
+
+-- name: insert_secret
+INSERT INTO secrets (id, workspace_id, project_id, name, key_id, sealed, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7);
+
+-- name: seal_secret
+UPDATE secrets SET key_id = $2, sealed = $3, updated_at = $4 WHERE id = $1;
+
+-- name: seal_secret_anew
+-- With another key: its value is the same, and so is the time of its last change.
+UPDATE secrets SET key_id = $2, sealed = $3 WHERE id = $1;
+
+-- name: delete_secret
+DELETE FROM secrets WHERE id = $1;

@@ -1,0 +1,51 @@
+-- What calls of models cost, by project and workspace and UTC calendar month, in billionths of a dollar (RES-6).
+
+-- name: ensure_spending
+INSERT INTO spending (scope_id, month, spent_nanousd, reserved_nanousd, extended_nanousd)
+VALUES ($1, $2, 0, 0, 0) ON CONFLICT (scope_id, month) DO NOTHING;
+
+-- name: reserve_spending
+-- No row is changed when the budget does not allow it; without a budget everything is allowed.
+UPDATE spending SET reserved_nanousd = reserved_nanousd + $3
+WHERE scope_id = $1 AND month = $2
+    AND (CAST($4 AS BIGINT) IS NULL
+        OR spent_nanousd + reserved_nanousd + $3 <= CAST($4 AS BIGINT) + extended_nanousd);
+
+-- name: insert_reservation
+INSERT INTO reservations (id, project_id, workspace_id, run_id, month, nanousd, owner_id, epoch, made_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- name: delete_reservation
+-- Whoever deletes it settles it, so that it is settled once.
+DELETE FROM reservations WHERE id = $1;
+
+-- name: settle_spending
+UPDATE spending SET reserved_nanousd = reserved_nanousd - $3, spent_nanousd = spent_nanousd + $4
+WHERE scope_id = $1 AND month = $2;
+
+-- name: add_spending
+INSERT INTO spending (scope_id, month, spent_nanousd, reserved_nanousd, extended_nanousd) VALUES ($1, $2, $3, 0, 0)
+ON CONFLICT (scope_id, month) DO UPDATE SET spent_nanousd = spending.spent_nanousd + excluded.spent_nanousd;
+
+-- name: extend_budget
+-- What a person has added to a budget for this month.
+INSERT INTO spending (scope_id, month, spent_nanousd, reserved_nanousd, extended_nanousd) VALUES ($1, $2, 0, 0, $3)
+ON CONFLICT (scope_id, month) DO UPDATE SET extended_nanousd = spending.extended_nanousd + excluded.extended_nanousd;
+
+-- name: spending_of
+SELECT spent_nanousd, reserved_nanousd, extended_nanousd FROM spending WHERE scope_id = $1 AND month = $2;
+
+-- name: reservations_of_others
+-- Of processes that ran the engine before, and will never say what their calls have cost.
+SELECT id, project_id, workspace_id, month, nanousd FROM reservations
+WHERE owner_id <> $1 OR epoch <> $2 ORDER BY id LIMIT $3;
+
+-- name: recent_model_calls
+-- The time of the oldest call of those that fill the window, if there are so many.
+SELECT at_ms FROM model_calls WHERE project_id = $1 AND at_ms > $2 ORDER BY at_ms DESC LIMIT 1 OFFSET $3;
+
+-- name: insert_model_call
+INSERT INTO model_calls (project_id, at_ms, id) VALUES ($1, $2, $3);
+
+-- name: delete_old_model_calls
+DELETE FROM model_calls WHERE at_ms <= $1;

@@ -1,0 +1,172 @@
+"""Kinds of action that a user's package adds (ACT-8): one class, one entry point, checked like all others."""
+
+import asyncio
+import re
+import sys
+from collections.abc import Iterator
+from importlib import invalidate_caches
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from support.definitions import faults_in
+from support.systems import bundle, running
+from support.tasks import ORIGIN, action
+from wonder.actions.announcing import announce_kinds
+from wonder.actions.guide import all_guides
+from wonder.actions.protocol import ActionContext, ActionFailed, Use
+from wonder.cli.main import main
+from wonder.definitions.file_form.json_schema import file_form_schema
+from wonder.definitions.kinds import KINDS
+
+MODULE = '''
+"""A package of somebody else's."""
+
+from typing import Any, ClassVar
+
+from wonder.actions.protocol import ActionContext, ActionKind, Use
+from wonder.definitions.records.actions import ActionDef
+from wonder.definitions.records.fields import Record
+
+
+class Tone(Record):
+    """How it is said."""
+
+    loud: bool = False
+
+
+class Sleep(Record):
+    """Called like a record of ours on purpose."""
+
+    greeting: str
+    tone: Tone = Tone()
+    token: str | None = None
+    secret_fields: ClassVar = frozenset({"token"})
+
+
+class GreetKind(ActionKind):
+    """Greets somebody."""
+
+    kind = "acme_greet"
+    configuration = Sleep
+    gives = "{line}"
+
+    def compile(self, action: ActionDef, use: Use) -> "Greet":
+        return Greet(self.read(action))
+
+
+class Greet:
+    def __init__(self, configured: Sleep) -> None:
+        self.configured = configured
+
+    async def run(self, input: Any, context: ActionContext) -> Any:
+        line = f"{self.configured.greeting}, {input['name']}"
+        return {"line": line.upper() if self.configured.tone.loud else line}
+'''
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package with one kind, installed as pip does: its module, and a folder that tells its entry points."""
+    folder = tmp_path / "site"
+    (folder / "acme_greetings-1.0.dist-info").mkdir(parents=True)
+    (folder / "acme_greetings.py").write_text(MODULE)
+    (folder / "acme_greetings-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: acme-greetings\nVersion: 1.0\n"
+    )
+    (folder / "acme_greetings-1.0.dist-info" / "entry_points.txt").write_text(
+        "[wonder.actions]\ngreet = acme_greetings:GreetKind\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    invalidate_caches()
+    announce_kinds()
+    yield
+    sys.modules.pop("acme_greetings", None)
+    KINDS.discover_by(dict)
+
+
+def greets(**implementation: Any) -> dict[str, Any]:
+    """A workflow that uses the kind."""
+    action = {"kind": "acme_greet", "implementation": implementation}
+    mappings = {"input_mapping": {"name": "$.input.name"}, "output_mapping": {"output.line": "$.line"}}
+    return bundle("greet", {"greet": {"action": action, **mappings}})
+
+
+@pytest.mark.usefixtures("package")
+async def test_act_8_a_kind_of_a_package_is_deployed_and_run_like_ours(store_url: str) -> None:
+    """ACT-8"""
+    async with running(store_url) as wonder:
+        await wonder.deploy(greets(greeting="Hello", tone={"loud": True}))
+        result = await (await wonder.start("greet", {"name": "Ada"})).wait()
+    assert (result.status, result.output) == ("completed", {"line": "HELLO, ADA"})
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("implementation", "code", "where"),
+    [
+        ({}, "missing_field", "greeting"),
+        ({"greeting": 1}, "wrong_type", "greeting"),
+        ({"greeting": "Hi", "tone": {"lound": True}}, "unknown_field", "lound"),
+        ({"greeting": "Hi {{secrets.NAME}}"}, "secret_misplaced", "greeting"),
+    ],
+)
+def test_act_8_its_configuration_is_checked_at_creation(implementation: dict[str, Any], code: str, where: str) -> None:
+    """ACT-8: with secrets only in the fields that the kind itself says go out (INV-8)."""
+    (fault,) = faults_in(greets(**implementation))
+    assert (fault.code, fault.path[-1]) == (code, where)
+    assert faults_in(greets(greeting="Hi", token="{{secrets.NAME}}")) == []
+
+
+@pytest.mark.usefixtures("package")
+def test_act_8_editors_and_the_guide_know_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """ACT-8"""
+    editor = jsonschema_rs.Draft202012Validator(file_form_schema())
+    assert editor.is_valid(greets(greeting="Hi", tone={"loud": True}))
+    assert not editor.is_valid(greets(greeting="Hi", tone={"loud": 1}))
+    assert not editor.is_valid(greets())
+    (guide,) = [guide for guide in all_guides() if guide.kind == "acme_greet"]
+    assert (guide.summary, guide.gives, guide.package) == ("Greets somebody.", "{line}", "acme_greetings")
+    assert [field.name for field in guide.fields] == ["greeting", "tone", "token"]
+    assert main(["actions", "show", "acme_greet"]) == 0
+    assert "added by acme_greetings" in capsys.readouterr().out
+    file = tmp_path / "greet.yaml"
+    file.write_text("actions: {a: {kind: acme_greet, implementation: {greeting: Hi}}}")
+    assert main(["validate", str(file)]) == 0
+
+
+def test_act_8_without_the_package_the_kind_is_unknown() -> None:
+    """ACT-8"""
+    (fault,) = faults_in(greets(greeting="Hello"))
+    assert (fault.code, fault.path[-1]) == ("bad_choice", "kind")
+
+
+async def test_act_8_what_was_deployed_with_a_package_fails_clearly_without_it(
+    store_url: str, request: pytest.FixtureRequest
+) -> None:
+    """ACT-8: and nothing else that is stored is harmed."""
+    request.getfixturevalue("package")
+    async with running(store_url) as wonder:
+        await wonder.deploy(greets(greeting="Hello"))
+    request.getfixturevalue("monkeypatch").undo()
+    invalidate_caches()
+    async with running(store_url) as wonder:
+        result = await (await wonder.start("greet", {"name": "Ada"})).wait()
+        assert result.error
+        assert result.error["code"] == "UNKNOWN_ACTION_KIND"
+        assert "acme_greet" in str(result.error["message"])
+
+
+def test_act_8_the_kind_that_the_guide_shows_works() -> None:
+    """ACT-8"""
+    guide = (Path(__file__).parents[2] / "docs" / "own-kinds.md").read_text("utf-8")
+    (source,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    names: dict[str, Any] = {"__name__": "acme_greetings"}
+    exec(source, names)
+    compiled = names["GreetKind"]().compile(action("greet", "acme_greet", {"greeting": "Hi", "loud": True}), Use())
+    context = ActionContext(ORIGIN, "step", 1)
+    assert asyncio.run(compiled.run({"name": "Ada"}, context)) == {"line": "HI, ADA"}
+    with pytest.raises(ActionFailed, match="nobody to greet"):
+        asyncio.run(compiled.run({}, context))

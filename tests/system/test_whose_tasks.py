@@ -1,0 +1,55 @@
+"""Whose tasks an engine runs: of all runs, of its own, or of none; and what it remembers of them (SPEC 13)."""
+
+import asyncio
+from typing import Any
+
+from support.systems import assert_sound, bundle, calls
+from wonder.app.api import open_wonder
+from wonder.storage.runs.headers import load_header
+
+WORK = bundle("works", {"work": calls("act", output_mapping={"output": "$"})})
+
+
+async def act() -> dict[str, Any]:
+    return {"done": True}
+
+
+FUNCTIONS = {"tests:act": act}
+
+
+async def test_an_engine_that_runs_none_leaves_what_others_start_to_the_next_engine(store_url: str) -> None:
+    """It has not their functions: they would fail."""
+    async with open_wonder(store_url, functions=FUNCTIONS) as client:
+        await client.deploy(WORK)
+    async with open_wonder(store_url, runs="none") as owner:
+        assert owner.engine
+        here = await owner.start("works", idempotency_key="a")
+        async with open_wonder(store_url, functions=FUNCTIONS) as client:
+            assert client.engine is None
+            run = await client.start("works")
+            again = await owner.start("works", idempotency_key="a")
+            assert again.id == here.id
+            await asyncio.sleep(0.3)
+            assert (await load_header(client.app.store, run.id)).status == "running"
+            await owner._seat.leave()
+            for one in (here.id, run.id):
+                assert (await client.wait(one)).output == {"done": True}
+    await assert_sound(store_url)
+
+
+async def test_a_process_goes_on_with_its_own_runs_after_taking_over_and_remembers_none_that_has_ended(
+    store_url: str,
+) -> None:
+    async with open_wonder(store_url, runs="none") as owner:
+        await owner.deploy(WORK)
+        async with open_wonder(store_url, functions=FUNCTIONS, runs="own") as client:
+            first = await client.start("works")
+            second = await client.start("works")
+            assert client._seat._started == {first.id, second.id}
+            await owner.cancel(second.id)
+            assert (await second.wait()).status == "cancelled"
+            assert client._seat._started == {first.id}
+            await owner._seat.leave()
+            assert (await first.wait()).output == {"done": True}
+            assert client._seat._started == set()
+    await assert_sound(store_url)
