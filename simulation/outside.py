@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any, Final
 
 from simulation.faults import Fault
@@ -19,7 +18,6 @@ from wonder.errors import WonderError
 
 FUNCTION: Final = "simulation:act"
 
-_TOKEN: ContextVar[str] = ContextVar("simulated_token")
 _HANGS_SECONDS: Final = 3_600.0
 _TIMES_MS: Final = (0, 0, 1, 5, 20, 100, 600, 1_500)
 
@@ -42,7 +40,6 @@ class OutsideWorld:
         lose = commits._lose
 
         def start(dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> Work:
-            _TOKEN.set(dispatch.token_id)
             fault = self._world.fault_at_task()
             if fault is None:
                 return begin(dispatch, on_done)
@@ -73,7 +70,7 @@ class OutsideWorld:
     async def _act(self, what: str = "", **given: Any) -> Any:
         """Act in the world, somehow."""
         origin, random = current_context().origin, self._world.random
-        self._world.note("effect", run=origin.run_id, token=_TOKEN.get())
+        self._world.note("effect", run=origin.run_id, token=origin.token_id)
         chance = random.random() if self.fails else 0.0
         await asyncio.sleep(random.choice(_TIMES_MS) / 1_000)
         if chance > 0.97:
@@ -94,13 +91,15 @@ class OutsideWorld:
 
     async def _work(self, what: Any = None) -> Any:
         """Do what the pattern samples want done."""
-        self._world.note("effect", run=current_context().origin.run_id, token=_TOKEN.get())
+        origin = current_context().origin
+        self._world.note("effect", run=origin.run_id, token=origin.token_id)
         await asyncio.sleep(self._world.random.choice(_TIMES_MS) / 1_000)
         return what
 
     async def _take_long(self, what: Any = None) -> Any:
         """Do what takes so long that it is always cancelled."""
-        self._world.note("effect", run=current_context().origin.run_id, token=_TOKEN.get())
+        origin = current_context().origin
+        self._world.note("effect", run=origin.run_id, token=origin.token_id)
         await asyncio.sleep(_HANGS_SECONDS)
         return what
 

@@ -227,6 +227,32 @@ async def test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so(
             await engine.coordinator.durable()
 
 
+async def test_an_engine_whose_lease_is_anothers_takes_no_parked_run_up(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-5: what it reads is what another one writes just then, and to go on with that would act a second time."""
+    caplog.set_level(logging.CRITICAL)
+    acted: list[str] = []
+
+    async def work() -> dict[str, int]:
+        acted.append("acted")
+        return {}
+
+    async with wonder_on(store_url, lambda store: store, {"work": work}) as wonder:
+        engine = wonder.engine
+        assert engine
+        nodes = {"sleep": waits("sleep", {"ms": 3_600_000}), "only": calls("work")}
+        run = await wonder.start(await wonder.deploy(bundle("parked", nodes, line("sleep", "only"))))
+        await no_run_in_memory(wonder)
+        async with wonder.app.store.transaction() as transaction:
+            await transaction.run("UPDATE leases SET owner_id = 'another', epoch = epoch + 1")
+            await transaction.run("UPDATE tokens SET status = 'dispatched'")
+        with pytest.raises(EngineStopped):
+            await engine.coordinator.get(run.id)
+        assert engine.stopped.is_set()
+        assert not acted
+
+
 async def test_an_engine_that_lost_its_lease_goes_on_when_it_has_it_again(
     store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

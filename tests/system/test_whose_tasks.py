@@ -53,3 +53,18 @@ async def test_a_process_goes_on_with_its_own_runs_after_taking_over_and_remembe
             assert (await first.wait()).output == {"done": True}
             assert client._seat._started == set()
     await assert_sound(store_url)
+
+
+async def test_an_engine_remembers_none_of_its_own_runs_that_has_ended(store_url: str) -> None:
+    """Otherwise a process that runs for months grows with each."""
+    async with open_wonder(store_url, functions=FUNCTIONS, runs="own") as wonder:
+        await wonder.deploy(WORK)
+        runs = [await wonder.start("works", idempotency_key=str(number)) for number in range(3)]
+        for run in runs:
+            assert (await run.wait()).status == "completed"
+        again = await wonder.start("works", idempotency_key="1")
+        assert again.id == runs[1].id
+        assert wonder.engine
+        assert wonder.engine.coordinator.mine == set()
+        assert wonder._seat._started == set()
+    await assert_sound(store_url)

@@ -192,7 +192,8 @@ async def _check_effects(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
     for line in log.get("effect", ()):
         by_run.setdefault(line["run"], []).append(line)
     cancelled = {line["run"]: line["at"] for line in log.get("cancel_confirmed", ())}
-    crashes = [line["at"] for line in log.get("crash", ())]
+    # Who claims the lease does again what the owner before had under way, whether that was killed or only too slow.
+    crashes = [line["at"] for name in ("crash", "claimed") for line in log.get(name, ())]
     lost: dict[str, list[int]] = {}
     for line in log.get("lost", ()):
         lost.setdefault(line["run"], []).append(line["at"])

@@ -271,9 +271,9 @@ class Coordinator:
         try:
             if first is not None:
                 await first()
-                runs = await self.background.insist("runs can't be loaded again", lambda: self.load(run_ids))
+                runs = await self.background.insist("runs can't be loaded again", lambda: self._read(run_ids))
             else:
-                runs = await self.load(run_ids)
+                runs = await self._read(run_ids)
         finally:
             for run_id in run_ids:
                 if self._loading.get(run_id) is task:
@@ -287,6 +287,18 @@ class Coordinator:
         for run in runs:
             self.resume_work(run)
         return {run.id: run for run in runs}
+
+    async def _read(self, run_ids: Sequence[str]) -> list[LiveRun]:
+        """Load runs out of their rows, if they are still ours: else another owner writes them while we read."""
+        try:
+            try:
+                return await self.load(run_ids)
+            finally:
+                await self._lease.check()
+        except LeaseLost as error:
+            self.stop(error)
+            self.check_running()
+            raise
 
     async def _bring_parked(self, run_id: str, fact: Fact) -> None:
         run = await self.background.insist(f"run {run_id} can't be loaded", lambda: self.get(run_id))
@@ -420,6 +432,8 @@ class Coordinator:
     def _end(self, run: LiveRun, end: EndRun) -> None:
         self._tell_end(run, end)
         self.on_status(run, end.status)
+        if self.mine is not None:
+            self.mine.discard(run.id)
         if run.parent_run_id is not None and run.parent_token_id is not None:
             fact = ChildEnded(run.parent_token_id, run.id, end.status, end.output, end.failure)
             self.bring(run.parent_run_id, fact)

@@ -47,6 +47,11 @@ class Lease:
             if not await transaction.execute("renew_lease", self.name, self.owner_id, self.epoch, deadline):
                 raise LeaseLost
 
+    async def check(self) -> None:
+        """Raise LeaseLost if it is another's now: what was read before this is as the owner left it."""
+        if not await self._store.fetch(self.fence.query, *self.fence.parameters):
+            raise LeaseLost
+
     async def try_to_write(self) -> None:
         """Renew it so that something has to be written; raises when the database takes nothing, or LeaseLost."""
         async with self._store.transaction() as transaction:
