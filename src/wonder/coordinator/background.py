@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.worker import Clock
 from wonder.errors import WonderError
+from wonder.storage.cancellations import Cancellations
 
 _FIRST_PAUSE_MS = 50.0
 _LONGEST_PAUSE_MS = 5_000.0
@@ -34,13 +35,14 @@ class Background:
 
     async def insist(self, what: str, attempt: Callable[[], Awaitable[Result]]) -> Result:
         """Do something again and again until the database lets it be done; raises only EngineStopped."""
-        pause_ms = _FIRST_PAUSE_MS
+        pause_ms, cancellations = _FIRST_PAUSE_MS, Cancellations()
         while True:
             try:
                 return await attempt()
             except EngineStopped:
                 raise
             except WonderError as error:
+                cancellations.check()
                 log.warning("%s: %s; trying again in %d ms", what, error, pause_ms)
             await self.sleep(pause_ms)
             pause_ms = min(pause_ms * 2, _LONGEST_PAUSE_MS)

@@ -203,6 +203,10 @@ class Coordinator:
         if run.may_park and self._live.get(run.id) is run:
             del self._live[run.id]
 
+    async def check_lease(self) -> None:
+        """Raise LeaseLost if this process has been replaced, and what it reads is being written by another."""
+        await self._lease.check()
+
     async def durable(self) -> None:
         """Wait until all that was decided so far is durable."""
         await self.commits.durable()
@@ -294,7 +298,7 @@ class Coordinator:
             try:
                 return await self.load(run_ids)
             finally:
-                await self._lease.check()
+                await self.check_lease()
         except LeaseLost as error:
             self.stop(error)
             self.check_running()

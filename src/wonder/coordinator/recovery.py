@@ -9,7 +9,14 @@ from wonder.coordinator.live import LiveRun
 from wonder.coordinator.outside import Outside
 from wonder.coordinator.starting import Starter, limits_of
 from wonder.coordinator.timers import WINDOW_MS
-from wonder.storage.errors import ConnectionLost, DatabaseBusy, DatabaseFailed, DatabaseUnreachable, StoreClosed
+from wonder.storage.errors import (
+    ConnectionLost,
+    DatabaseBusy,
+    DatabaseFailed,
+    DatabaseUnreachable,
+    LeaseLost,
+    StoreClosed,
+)
 from wonder.storage.runs.headers import children_of_run
 from wonder.storage.runs.loading import LoadedRun, load_runs
 from wonder.storage.runs.looking import runs_to_recover, timers_due
@@ -17,7 +24,7 @@ from wonder.storage.runs.looking import runs_to_recover, timers_due
 _AT_ONCE = 1_000
 _TIMERS_AT_ONCE = 10_000
 # The database's fault, not that of the runs that were asked for.
-_UNAVAILABLE = (ConnectionLost, DatabaseBusy, DatabaseFailed, DatabaseUnreachable, StoreClosed)
+_UNAVAILABLE = (ConnectionLost, DatabaseBusy, DatabaseFailed, DatabaseUnreachable, LeaseLost, StoreClosed)
 
 log = logging.getLogger("wonder.coordinator")
 
@@ -88,6 +95,8 @@ class Recovery:
         except _UNAVAILABLE:
             raise
         except Exception as error:
+            # Rows that don't fit together are no wonder when another owner writes them.
+            await coordinator.check_lease()
             if len(run_ids) == 1:
                 log.exception("run %s can't be loaded", run_ids[0], exc_info=error)
                 raise
