@@ -7,7 +7,7 @@ N ?= 20000
 MINUTES ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fix bench simulate soak clean
+.PHONY: help run sample test check fix bench simulate soak clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,12 @@ run: $(READY) ## set up, then check, store and run the sample workflow to its en
 	@echo
 	@echo "Next: $(BIN)/wonder runs list, or $(BIN)/wonder query 'SELECT * FROM \"context_fulfil-order\"',"
 	@echo "or break something in samples/orders/orders.yaml and run 'make run' again. $(BIN)/wonder --help lists all commands."
+
+sample: $(READY) ## set up, then have texts judged by a scripted model; no key is needed
+	$(BIN)/wonder run samples/judges/judges.yaml --input @samples/judges/texts.json --key first || test $$? -eq 3
+	@echo
+	@echo "Next: answer with $(BIN)/wonder answer ITEM '{\"accept\": true}', and run 'make sample' again: it goes on with the same run."
+	@echo "samples/judges/README.md goes through it step by step."
 
 test: $(READY) ## set up, then run all tests, on SQLite and on a real PostgreSQL
 	$(BIN)/python -m pytest

@@ -32,7 +32,7 @@ OF_RUNS: Final = ("parent_run_id", "retry_of_run_id", "forked_from_run_id")
 _SHARE: Final = 4
 _PERIOD_MS: Final = 6_000
 _SETTLED_AFTER_MS: Final = 300_000
-_EVENTS_MAX: Final = 6_000
+_EVENTS_MAX: Final = 2_500
 _LOOK_MS: Final = 500
 _STEPS_MAX: Final = 150_000
 # More than one, because a client may be about to ask for something.

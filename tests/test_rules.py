@@ -1,4 +1,4 @@
-"""Every rule of control flow, context, expressions, tasks, retries and files has a test that names it."""
+"""Every rule of control flow, context, expressions, tasks, actions, retries and files has a test that names it."""
 
 import ast
 import re
@@ -10,7 +10,10 @@ RULES = {
     "CTX": "1 2 3 4 5 5a 5b 6 7",
     "EXP": "1 2 3 4 5 6 7",
     "TSK": "1 2 3 4 5 6",
+    "ACT": "1 2 3 4 5 6 7 8 9 10",
     "RET": "1 2 3 4",
+    "RES": "1 2 3 4 5 6 7",
+    "INV": "1 2 3 4 5 6 7 8",
     "LAY": "3",
     "FIL": "1 2 3 4 6 7",
 }

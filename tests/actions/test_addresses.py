@@ -1,5 +1,6 @@
 """Where actions may connect to (ACT-3), with a resolver and sockets of the tests' own: nothing leaves this process."""
 
+import asyncio
 import socket
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -46,6 +47,8 @@ class FakeNetwork(httpcore2.AsyncNetworkBackend):
         self.dialled: list[tuple[str, int]] = []
         self.answers = answers or {}
         self.names = dict(NAMES)
+        self.hanging: set[str] = set()
+        self.given_up: list[str] = []
 
     async def resolve(self, host: str) -> list[str]:
         """Give the addresses of a name, and read numbers as the C library does."""
@@ -65,6 +68,11 @@ class FakeNetwork(httpcore2.AsyncNetworkBackend):
         """Note where to, and play the script for that address."""
         self.dialled.append((host, port))
         ip_address(host)  # an address and never a name, which would be resolved a second time
+        if host in self.hanging:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                self.given_up.append(host)
         if host not in self.answers:
             raise httpcore2.ConnectError("nobody is there")
         return httpcore2.AsyncMockStream(list(self.answers[host]))
@@ -308,6 +316,11 @@ async def test_a_refusal_says_what_the_host_is_and_what_can_be_done(network: Fak
     assert not refused.value.retryable
 
 
+async def test_a_refusal_says_where_a_wrapped_address_leads_to() -> None:
+    assert why_refused("64:ff9b::a00:1") == "a way to 10.0.0.1, a private network"
+    assert why_refused("2002:7f00:1::") == "a way to 127.0.0.1, this machine itself"
+
+
 async def test_a_name_that_changes_its_answer_gains_nothing(
     network: FakeNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,6 +418,21 @@ async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
     async with httpx2.AsyncClient(transport=transport) as client:
         assert (await client.get("http://two.example/")).status_code == 200
     assert [address for address, _ in network.dialled] == ["2606:2800:21f:cb07::1", "8.8.8.8", "8.8.4.4"]
+
+
+async def test_an_address_that_hangs_keeps_nobody_waiting_and_is_given_up() -> None:
+    network = FakeNetwork({"8.8.4.4": [b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"]})
+    network.names["two.example"] = ["8.8.8.8", "8.8.4.4"]
+    network.hanging = {"8.8.8.8"}
+    transport = GuardedTransport(allow_private=False, resolve=network.resolve, dial=network)
+    async with httpx2.AsyncClient(transport=transport, timeout=httpx2.Timeout(5, connect=0.4)) as client:
+        assert (await client.get("http://two.example/")).status_code == 200
+        assert network.given_up == ["8.8.8.8"]
+        network.hanging = {"8.8.8.8", "8.8.4.4"}
+        transport._pool._connections.clear()
+        with pytest.raises(httpx2.ConnectTimeout, match=r"two\.example did not answer"):
+            await client.get("http://two.example/")
+    assert sorted(network.given_up[1:]) == ["8.8.4.4", "8.8.8.8"]
 
 
 @given(st.integers(0, 2**32 - 1).map(IPv4Address))

@@ -267,7 +267,7 @@ async def test_a_call_that_is_cancelled_or_late_ends_and_counts_what_may_be_char
         failure = await ask.fails("model", {"say": "x"})
         assert (failure.code, failure.retryable) == ("PROVIDER_TIMEOUT", True)
     assert budget.ended == 2
-    assert all(cost > 0 for cost in budget.settled)
+    assert budget.settled == []  # so that the worst case counts
 
 
 async def test_many_calls_at_once_do_not_mix() -> None:

@@ -148,6 +148,7 @@ class Leak:
         self.kind.calls += 1
         secret = await self.kind.cabinet.value("TOKEN")
         context.report_progress({"asks": secret})
+        context.note("asked", {"with": secret})
         context.logger.warning("asks with %s", secret, extra={"asked_with": secret})
         details: dict[str, JsonValue] = {"headers": {"authorization": f"Basic {ENCODED}"}, secret: 1}
         match self.does:
@@ -190,6 +191,7 @@ async def test_inv_8_an_output_and_progress_show_no_secret(cabinet: Cabinet, fie
     assert output["headers"]["[secret TOKEN]"] == 1
     assert output["[secret TOKEN]"] == ["[secret TOKEN]"]
     assert progress == [{"asks": "[secret TOKEN]"}]
+    assert fields or result.noted == (("asked", {"with": "[secret TOKEN]"}),)
     assert CANARY not in repr(result)
     assert ENCODED[10:-6] not in repr(result)
 

@@ -349,3 +349,41 @@ async def test_act_7_where_a_process_can_not_be_watched_by_a_descriptor_a_thread
     told = await output("sleep 60 & echo $!", shell=True)
     await until(lambda: not alive(int(told["stdout"])))
     assert (await refusal(["sleep", "60"], execution={"timeout_ms": 100})).code == "ACTION_TIMEOUT"
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "end"),
+    [
+        ("x\n" * 40 + "y" * 15 + "SECRET-IN-TWO" + "z" * 5_000, "x\n" * 40, ""),
+        ("y" * 95 + "SECRET-IN-TWO" + "z" * 4_080 + "\nend", "", "end"),
+        ("SECRET-IN-TWO", "SECRET-IN-TWO", "SECRET-IN-TWO"),
+    ],
+    ids=["at a line", "no line", "not cut"],
+)
+async def test_inv_8_no_part_of_a_secret_is_left_where_output_is_cut(
+    monkeypatch: pytest.MonkeyPatch, written: str, text: str, end: str
+) -> None:
+    """Where a command has secrets it is cut at the ends of lines: of half a secret nobody would know that it is one."""
+    monkeypatch.setattr(command_output, "INLINE_MAX", 100)
+
+    async def store(content: AsyncIterator[bytes]) -> Any:
+        return [chunk async for chunk in content]
+
+    read, write = os.pipe()
+    failures: list[Any] = []
+    stream = command_output.CommandOutput("stdout", read, store, failures.append, by_lines=True)
+    os.write(write, written.encode())
+    os.close(write)
+    await until(stream.pipe.ended.done)
+    assert (stream.text(), stream.end_text()) == (text, end)
+    await stream.drop()
+    os.close(read)
+
+
+async def test_inv_8_a_line_that_may_hold_a_secret_is_not_cut_for_the_message() -> None:
+    resources = allowed(secrets={"S": "a-secret-value"})
+    script = 'head -c 190 /dev/zero | tr "\\0" x >&2; echo "$S" >&2; exit 1'
+    error = await refusal(script, shell=True, resources=resources, env={"S": "{{secrets.S}}"})
+    assert error.message.endswith("ended with exit code 1")
+    error = await refusal(script, shell=True, env={"S": "no secret at all"})
+    assert error.message.endswith("xxno secret ")

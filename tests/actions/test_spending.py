@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -12,8 +13,17 @@ from wonder.actions.resources import Tenancy
 from wonder.actions.spending import StoredSpending
 from wonder.app.ids import new_ulid
 from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
+from wonder.storage.errors import ConnectionLost
 from wonder.storage.runs.leases import Lease, claim_lease
-from wonder.storage.spending import HOUR_MS, NANO_PER_CENT, Standing, extension_entry, forget_old_calls, standing
+from wonder.storage.spending import (
+    HOUR_MS,
+    NANO_PER_CENT,
+    Standing,
+    extension_entry,
+    forget_old_calls,
+    month_of,
+    standing,
+)
 from wonder.storage.store import Store
 
 NOVEMBER_MS = 1_794_787_200_000  # 2026-11-16
@@ -196,6 +206,49 @@ async def test_inv_3_a_call_that_is_cancelled_is_settled_all_the_same(store: Sto
     assert await standing(store, "P", "2026-11") == Standing(50 * NANO_PER_CENT, 0, 0)
 
 
+async def test_inv_3_a_call_that_is_cancelled_before_it_began_holds_nothing(
+    store: Store, spending: StoredSpending
+) -> None:
+    """Whatever the database was doing in that moment."""
+    of = tenancy({"max_monthly_spend_cents": 1_000})
+    for turns in range(40):
+        task = asyncio.create_task(spend(spending, of, 0.01, 0.0))
+        for _ in range(turns):
+            await asyncio.sleep(0.0002)
+        task.cancel()
+        await asyncio.wait([task])
+    await spending.close()
+    assert (await standing(store, "P", month_of(NOVEMBER_MS))).reserved_nanousd == 0
+    assert await store.query("SELECT count(*) FROM reservations") == [(0,)]
+
+
+class LosingStore:
+    """Loses its connection after a number of transactions, which were stored."""
+
+    def __init__(self, store: Store, losses: int) -> None:
+        self._store, self._losses = store, losses
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        """Store, and say that it is not known."""
+        async with self._store.transaction() as transaction:
+            yield transaction
+        self._losses -= 1
+        if self._losses >= 0:
+            raise ConnectionLost("gone")
+
+
+async def test_inv_3_a_call_waits_for_a_database_that_comes_back(store: Store, lease: Lease, time: Time) -> None:
+    """And what was stored without our knowing it is not held twice."""
+    losing: Any = LosingStore(store, 1)
+    spending = StoredSpending(losing, lease, time.now_ms, new_ulid)
+    await spend(spending, tenancy({"max_monthly_spend_cents": 1}), 0.01, 0.01)
+    assert await standing(store, "P", "2026-11") == Standing(NANO_PER_CENT, 0, 0)
+
+
 async def test_res_6_calls_over_the_limit_of_an_hour_wait_and_then_fail(spending: StoredSpending, time: Time) -> None:
     of, told = tenancy(calls=2), list[Any]()
     await spend(spending, of, 0.0, 0.0)
@@ -238,4 +291,26 @@ async def test_res_6_runs_take_turns_in_the_line() -> None:
     go.set()
     await asyncio.wait(calls)
     assert order == ["a", "a", "b", "c", "a"]
+    assert line.length == 0
+
+
+async def test_res_6_those_whose_time_is_over_in_the_same_moment_leave_the_line_together() -> None:
+    line, ended = CallLine(), list[str]()
+
+    async def call(run_id: str, seconds: float | None) -> None:
+        try:
+            async with line.turn(run_id, lambda told: None):
+                await asyncio.sleep(seconds or 0)
+        finally:
+            ended.append(run_id)
+
+    calls = [asyncio.create_task(call(run_id, 3_600)) for run_id in ("a", "b", "b", "c")]
+    last = asyncio.create_task(call("d", None))
+    await asyncio.sleep(0.01)
+    for one in calls:
+        one.cancel()
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(one) for one in done] == [asyncio.CancelledError] * 4
+    async with asyncio.timeout(5):
+        await last
     assert line.length == 0

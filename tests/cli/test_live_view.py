@@ -1,14 +1,18 @@
 """What a person sees of a run while it goes on (SPEC 13)."""
 
 import re
+from typing import Any
 
 import pytest
 
 from wonder.cli import live_view
 from wonder.cli.live_view import _View
+from wonder.cli.progress import ProgressLines, columns
+from wonder.observe.watching import Progress
 from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.standing import NodeCount
 
+_TEXT = "the  quick\nbrown fox jumps over the lazy dog and away it goes, far far away over all the hills"
 REFS = {"n1": "begin", "n2": "work", "n3": "end"}
 
 
@@ -18,9 +22,11 @@ def header(status: str = "running") -> RunHeader:
     return RunHeader(**(known | {"id": "RUN", "status": status}))  # type: ignore[arg-type]
 
 
-def drawn(capsys: pytest.CaptureFixture[str], counts: list[NodeCount]) -> list[str]:
+def drawn(capsys: pytest.CaptureFixture[str], counts: list[NodeCount], told: list[Progress] | None = None) -> list[str]:
     """The lines of one picture, without colours."""
-    _View(on_terminal=True, quiet=False).show(REFS, counts, header())
+    view = _View(on_terminal=True, quiet=False)
+    view.progress.add(told or [])
+    view.show(REFS, counts, header())
     return re.sub(r"\x1b\[[0-9]*[A-Za-z]", "", capsys.readouterr().out).splitlines()
 
 
@@ -52,3 +58,65 @@ def test_a_pipe_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], mon
     monkeypatch.setattr(live_view, "_PLAIN_SECONDS", 0.0)
     view.show(REFS, counts, header())
     assert capsys.readouterr().out == "running: 3 of 5 node executions done\n"
+
+
+def tells(progress: Any, node: str = "work", branch: str = "0") -> Progress:
+    """What an action tells."""
+    return Progress(node, branch, "step", progress)
+
+
+@pytest.mark.parametrize(
+    ("progress", "shown"),
+    [
+        ({"text": "Once upon", "offset": 0}, "Once upon"),
+        ({"text": _TEXT, "offset": 0}, "…far far away over all the hills"),
+        ({"progress": 3, "total": 10}, "3/10"),
+        ({"progress": 0.25, "total": 1.0, "message": "half of\nhalf"}, "0.25/1 half of half"),
+        ({"progress": 7.0}, "7"),
+        ({"waiting_for": "max_llm_calls_per_hour", "ahead": 4}, "waits in line: 4 ahead"),
+        ("as I said: " + "x" * 500, "as I said: " + "x" * 20 + "…"),
+        ({"done": [1, None]}, '{"done":[1,null]}'),
+        ({"text": "\x1b[2J\x07\u202eevil", "offset": 0}, "\\x1b[2J\\x07\\u202eevil"),
+        ({"progress": 1, "message": "\x1b]0;title\x07"}, "1 \\x1b]0;title\\x07"),
+        ("東" * 100, "東" * 15 + "…"),
+        ({"text": "東" * 100, "offset": 0}, "…" + "東" * 15),
+    ],
+)
+def test_what_a_node_tells_last_is_shown_beside_it_and_never_wider_than_the_terminal(
+    progress: Any, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ACT-1: of a text that is still coming, the end."""
+    monkeypatch.setenv("COLUMNS", "60")
+    work, _ = drawn(capsys, [NodeCount("n2", "executing", 1)], [tells(progress)])
+    assert work == f"▶ {'work'.ljust(24)} {shown}"
+    assert columns(work) <= 60
+
+
+def test_a_text_grows_until_another_branch_speaks_or_it_begins_again() -> None:
+    lines = ProgressLines()
+    lines.add([tells({"text": "Once ", "offset": 0}), tells({"text": "upon", "offset": 5})])
+    assert lines.beside("", "work", 80) == "Once upon"
+    lines.add([tells({"text": "Other", "offset": 0}, branch="1")])
+    assert lines.beside("", "work", 80) == "Other"
+    lines.add([tells({"text": " words", "offset": 5}, branch="1"), tells({"text": "Again", "offset": 0}, branch="1")])
+    assert lines.beside("", "work", 80) == "Again"
+    lines.add([tells({"progress": 1})])
+    assert lines.beside("", "work", 80) == "1"
+    assert lines.beside("", "begin", 80) == ""
+
+
+def test_what_has_ended_and_what_has_no_room_shows_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, _ = drawn(capsys, [NodeCount("n2", "completed", 1)], [tells("still here")])
+    assert "still here" not in work
+    monkeypatch.setenv("COLUMNS", "20")
+    work, _ = drawn(capsys, [NodeCount("n2", "executing", 1)], [tells("still here")])
+    assert "still here" not in work
+
+
+def test_a_pipe_gets_nothing_of_what_nodes_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    view = _View(on_terminal=False, quiet=False)
+    view.progress.add([tells("a secret of the pipe")])
+    view.show(REFS, [NodeCount("n2", "executing", 1)], header())
+    assert capsys.readouterr().out == ""

@@ -162,7 +162,7 @@ async def test_a_task_that_has_cancelled_itself_is_followed_by_none_in_its_async
 
     async with bench(environment=ManualEnvironment()) as it:
         line = Line(it, wait, cancel_itself, wait)
-        assert await line.run() == [2, "TASK_CANCELLED", 2]
+        assert await line.run() == [2, 1, 2]
 
 
 async def test_a_task_is_not_lost_when_whoever_started_it_fails() -> None:

@@ -111,9 +111,21 @@ async def test_ret_1_without_a_policy_there_is_one_attempt() -> None:
     assert result.error.retryable
 
 
-@pytest.mark.parametrize(("retry_after_ms", "slept"), [(5_000, 5_000), (20, 100), (None, 100)])
-async def test_ret_1_retry_after_is_obeyed(retry_after_ms: int | None, slept: float) -> None:
-    """RET-1: the longer of the two, even above `max_delay_ms`."""
+@pytest.mark.parametrize(
+    ("retry_after_ms", "max_delay_ms", "slept"),
+    [
+        (5_000, 200, 5_000),
+        (20, 200, 100),
+        (None, 200, 100),
+        (3_600_000, 200, 3_600_000),
+        (3_155_760_000_000, 200, 3_600_000),
+        (3_155_760_000_000, None, 3_600_000),
+        (3_155_760_000_000, 7_200_000, 7_200_000),
+        (7_100_000, 7_200_000, 7_100_000),
+    ],
+)
+async def test_ret_1_retry_after_is_obeyed(retry_after_ms: int | None, max_delay_ms: int | None, slept: float) -> None:
+    """RET-1: the longer of the two, even above `max_delay_ms`, but no longer than an hour or that."""
     asked: list[int] = []
 
     async def f() -> str:
@@ -122,7 +134,7 @@ async def test_ret_1_retry_after_is_obeyed(retry_after_ms: int | None, slept: fl
             raise ActionFailed("HTTP_429", "slow down", retryable=True, retry_after_ms=retry_after_ms)
         return "done"
 
-    policy = {"max_attempts": 2, "backoff": "none", "initial_delay_ms": 100, "max_delay_ms": 200}
+    policy = {"max_attempts": 2, "backoff": "none", "initial_delay_ms": 100, "max_delay_ms": max_delay_ms}
     environment = ManualEnvironment()
     async with bench(environment=environment) as it:
         result = await it.run(task(step("f")), {}, action("f", execution={"retry_policy": policy}), f=f)

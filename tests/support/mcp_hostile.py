@@ -108,7 +108,7 @@ def call(id: Any, arguments: Any, token: Any) -> None:
             text(id, "x" * int(REST[0]))
         case "flood-stderr":
             for _ in range(int(REST[0])):
-                sys.stderr.buffer.write(b"E" * 1_000_000 + b"\n" + b"\n" * 1_000_000)
+                sys.stderr.buffer.write(b"E" * 1_000_000 + b"\n" + b"\n" * 1_000_000 + b"line\n" * 100_000)
             text(id, "done")
         case "flood":
             while True:
@@ -129,6 +129,13 @@ def call(id: Any, arguments: Any, token: Any) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
         case "forks":
             if os.fork() == 0:
+                note(f"child {os.getpid()}")
+                time.sleep(600)
+            time.sleep(0.1)
+            os._exit(5)
+        case "forks-away":
+            if os.fork() == 0:
+                os.setsid()
                 note(f"child {os.getpid()}")
                 time.sleep(600)
             time.sleep(0.1)
@@ -194,6 +201,8 @@ def discover(id: Any) -> None:
 def main() -> None:
     if WAY in ("deaf", "ignores-end"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if WAY == "ends-when-asked":
+        signal.signal(signal.SIGTERM, lambda *_: (note("asked"), os._exit(0)))
     note(f"started {os.getpid()}")
     for line in sys.stdin:
         message = json.loads(line)
@@ -216,7 +225,7 @@ def main() -> None:
                 text(asked.pop(), json.dumps(answers))
         if WAY == "deaf":
             time.sleep(600)
-    while WAY in ("deaf", "ignores-end"):
+    while WAY in ("deaf", "ignores-end", "ends-when-asked"):
         time.sleep(1)
     note("ended")
 

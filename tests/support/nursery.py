@@ -12,11 +12,11 @@ PROGRAM = Path(__file__).parents[1] / "system" / "engine_program.py"
 
 
 class Nursery:
-    """Starts processes of the engine program, and says how they ended."""
+    """Starts processes of a program, the engine program if no other is named, and says how they ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Path = PROGRAM) -> None:
         self._program = subprocess.Popen(
-            [sys.executable, str(PROGRAM)],
+            [sys.executable, str(program)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -58,7 +58,8 @@ async def assert_sound(url: str) -> None:
     store = await open_store(url)
     try:
         await verify_all(store)
-        assert [str(violation) async for violation in check_runs(store, Count())] == []
+        found = [str(violation) async for violation in check_runs(store, Count())]
+        assert found == []
     finally:
         await store.close()
 

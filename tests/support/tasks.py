@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from wonder.actions.artifacts import Artifacts
+from wonder.actions.embedding.searching import Searching
 from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionKind, Origin
@@ -83,6 +84,7 @@ class Bench:
         idempotency: IdempotencyStore | None = None,
         resources: Resources | None = None,
         artifacts: Artifacts | None = None,
+        searching: Searching | None = None,
         **services: Any,
     ) -> None:
         self.environment = environment or SystemEnvironment(seed=1)
@@ -98,6 +100,7 @@ class Bench:
             environment.sleep,
             environment.random,
             artifacts=artifacts,
+            searching=searching,
         )
         self.registry = ActionRegistry([*own_kinds(equipment), *kinds])
         idempotency = idempotency or MemoryIdempotency(self.environment.now_ms)

@@ -96,7 +96,7 @@ def _why_refused_6(address: IPv6Address) -> str | None:
             # Whoever routes such an address hands the packet on to the IPv4 address in it.
             inner = IPv4Address(int(address) >> bits_behind & 0xFFFF_FFFF)
             reason = _why_refused_4(inner)
-            return reason and f"which leads to {inner}, {reason}"
+            return reason and f"a way to {inner}, {reason}"
     for network, reason in _REFUSED_6:
         if address in network:
             return reason

@@ -46,6 +46,8 @@ class Artifacts:
         self.objects = objects
         self.on_lost: Callable[[LeaseLost], None] = lambda error: None
         """Told when the lease turns out to be another's."""
+        self.on_written: Callable[[Artifact], None] = lambda artifact: None
+        """Told of each artifact that is written down, also of one that is written over."""
         self._store, self._lease, self._now_ms, self._sleep = store, lease, now_ms, sleep
 
     async def write(
@@ -83,6 +85,7 @@ class Artifacts:
             created_ms=self._now_ms(),
         )
         await self._write_down(artifact)
+        self.on_written(artifact)
         context.report_artifact(artifact.id, content_type, stored.size_bytes)
         return artifact
 

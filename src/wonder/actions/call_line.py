@@ -41,17 +41,26 @@ class CallLine:
             if future.done() and not future.cancelled():
                 self._pass_on()  # Its turn had come already.
             else:
-                line = self._waiting[run_id]
-                line.remove(future)
-                if not line:
-                    del self._waiting[run_id]
+                self._leave(run_id, future)
             raise
 
+    def _leave(self, run_id: str, future: asyncio.Future[None]) -> None:
+        line = self._waiting.get(run_id, deque())
+        if future in line:
+            line.remove(future)
+        if not line:
+            self._waiting.pop(run_id, None)
+
     def _pass_on(self) -> None:
-        self._is_taken = bool(self._waiting)
-        if self._is_taken:
+        self._is_taken = False
+        while self._waiting and not self._is_taken:
             run_id = next(iter(self._waiting))
             line = self._waiting.pop(run_id)
-            line.popleft().set_result(None)
+            # Who was cancelled in this same moment has had no time to leave the line.
+            while line and line[0].done():
+                line.popleft()
+            if line:
+                self._is_taken = True
+                line.popleft().set_result(None)
             if line:
                 self._waiting[run_id] = line  # At the end: the other runs come first.

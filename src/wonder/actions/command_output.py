@@ -21,10 +21,21 @@ Store = Callable[[AsyncIterator[bytes]], Awaitable[Artifact]]
 
 
 class CommandOutput:
-    """One stream of a command; `fail` is told, once, when it can't go on."""
+    """One stream of a command; `fail` is told, once, when it can't go on.
 
-    def __init__(self, name: str, descriptor: int, store: Store | None, fail: Callable[[ActionFailed], None]) -> None:
-        self._name, self._store, self._fail = name, store, fail
+    With `by_lines` it is cut only at the end of a line, and where there is none nothing is kept: of a secret that was
+    cut in two nobody would know any more that it is one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        descriptor: int,
+        store: Store | None,
+        fail: Callable[[ActionFailed], None],
+        by_lines: bool = False,
+    ) -> None:
+        self._name, self._store, self._fail, self._by_lines = name, store, fail, by_lines
         self._beginning = bytearray()
         self._end = b""
         self.size_bytes = 0
@@ -44,13 +55,19 @@ class CommandOutput:
     def text(self) -> str:
         """Give the beginning as text; what is not UTF-8, or can't be part of a text, is replaced."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        is_whole = self.size_bytes == len(self._beginning)
+        kept = bytes(self._beginning)
+        if self._by_lines and not is_whole:
+            kept = kept[: kept.rfind(b"\n") + 1]
         # Where it was cut, half a character may be left, which is no fault of the command's.
-        text = decoder.decode(bytes(self._beginning), final=self.size_bytes == len(self._beginning))
+        text = decoder.decode(kept, final=is_whole)
         return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     def end_text(self) -> str:
         """Give the last of it as text, for an error."""
         end = self._end or bytes(self._beginning[-_END_BYTES:])
+        if self._by_lines and self.size_bytes > len(end):
+            end = end.partition(b"\n")[2]
         return end.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     async def stored(self) -> str | None:
@@ -77,7 +94,8 @@ class CommandOutput:
         if room > 0:
             self._beginning += chunk[:room]
         if len(chunk) > room:
-            self._end = (self._end + chunk)[-_END_BYTES:]
+            before = self._end or bytes(self._beginning[: self.size_bytes - len(chunk)])
+            self._end = (before + chunk)[-_END_BYTES:]
             self._spill(chunk)
 
     def _spill(self, chunk: bytes) -> None:

@@ -40,7 +40,13 @@ class CommandRun:
     """A command under way; who gives it up must `end` it."""
 
     def __init__(
-        self, arguments: Sequence[str], env: Mapping[str, str], cwd: str, stdin: bytes | None, store: Store | None
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        stdin: bytes | None,
+        store: Store | None,
+        by_lines: bool = False,
     ) -> None:
         self.is_over = False
         self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -48,8 +54,8 @@ class CommandRun:
         to_input, from_output, from_error = self._process.pipes
         storing = {name: partial(store, name) if store else None for name in (STDOUT, STDERR)}
         self._outputs = {
-            STDOUT: CommandOutput(STDOUT, from_output, storing[STDOUT], self._fail),
-            STDERR: CommandOutput(STDERR, from_error, storing[STDERR], self._fail),
+            STDOUT: CommandOutput(STDOUT, from_output, storing[STDOUT], self._fail, by_lines),
+            STDERR: CommandOutput(STDERR, from_error, storing[STDERR], self._fail, by_lines),
         }
         self._input = None
         if to_input is not None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from wonder.actions.artifacts import Artifacts
+from wonder.actions.embedding.searching import Searching
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.resources import Resources
 from wonder.actions.spending import StoredSpending
@@ -26,3 +27,5 @@ class Equipment:
     """None where nothing limits what models cost."""
     artifacts: Artifacts | None = None
     """None where nothing can be stored for good."""
+    searching: Searching | None = None
+    """None where there are no vectors."""

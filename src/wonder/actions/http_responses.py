@@ -5,7 +5,6 @@ Imported when first used, because httpx2 takes a fifth of a second to load.
 
 import codecs
 import re
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
@@ -14,6 +13,7 @@ import httpx2
 from wonder.actions.exceptions import storable
 from wonder.actions.http_bodies import BadResponse
 from wonder.actions.protocol import ActionFailed
+from wonder.actions.retry_after import retry_after_of
 from wonder.language.values import BadValue, JsonValue, check_value, parse_json
 
 BEGINNING_MAX: Final = 2_000
@@ -22,7 +22,6 @@ BEGINNING_MAX: Final = 2_000
 _SHOWN_MAX: Final = 200
 # RET-1's list.
 _RETRYABLE: Final = (408, 425, 429)
-_RETRY_AFTER_MAX_MS: Final = 3_155_760_000_000
 # Encodings of texts. Of Python's others some take the square of a text's length, and some are no encodings of text.
 _CHARSETS: Final = re.compile(
     r"utf-8|utf-16(-[bl]e)?|ascii|iso8859-\d+|cp(125\d|874|932|949)|koi8-[ru]|shift_jis|euc_(jp|kr)|gb(2312|k|18030)|big5"
@@ -81,20 +80,8 @@ def status_failure(shown: str, response: httpx2.Response, beginning: bytes, now_
         f"{shown} was answered with {status}{_phrase(status)}{said}{hint}",
         retryable=retryable,
         details=details,
-        retry_after_ms=retry_after_ms(response.headers.get("retry-after", ""), now_ms) if retryable else None,
+        retry_after_ms=retry_after_of(response.headers, now_ms) if retryable else None,
     )
-
-
-def retry_after_ms(text: str, now_ms: int) -> int | None:
-    """Return how long a `Retry-After` asks to wait, in seconds or until a date; None if it says nothing."""
-    text = text.strip()
-    if text.isascii() and text.isdigit():
-        return min(int(text[:16]) * 1_000, _RETRY_AFTER_MAX_MS)
-    try:
-        due_ms = parsedate_to_datetime(text).timestamp() * 1_000
-    except (ValueError, OverflowError):
-        return None
-    return int(min(max(due_ms - now_ms, 0), _RETRY_AFTER_MAX_MS))
 
 
 def _charset(content_type: str) -> str:

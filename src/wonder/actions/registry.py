@@ -16,6 +16,7 @@ from wonder.actions.python import PythonKind
 from wonder.actions.read_file import ReadFileKind
 from wonder.actions.shell_command import ShellCommandKind
 from wonder.actions.updating import UpdateContextKind
+from wonder.actions.vector_search import VectorSearchKind
 from wonder.actions.waiting import HumanInputKind, SleepKind, WaitForEventKind, WorkflowCallKind
 from wonder.actions.write_artifact import WriteArtifactKind
 from wonder.actions.write_file import WriteFileKind
@@ -77,6 +78,7 @@ def own_kinds(equipment: Equipment) -> list[ActionKind]:
         WriteFileKind(equipment.resources, equipment.threads),
         HttpRequestKind(equipment.resources, equipment.now_ms, equipment.artifacts),
         LlmCallKind(equipment, equipment.spending),
+        VectorSearchKind(equipment.resources, equipment.searching),
     ]
 
 

@@ -112,14 +112,15 @@ class Command:
 
         rendered = await self._render(input, context)
         async with _working_folder(tenancy, rendered.cwd) as cwd:
-            running = CommandRun(rendered.arguments, rendered.env, cwd, rendered.stdin, self._store(context))
+            given = (rendered.arguments, rendered.env, cwd, rendered.stdin, self._store(context), bool(self._secrets))
+            running = CommandRun(*given)
             try:
                 seconds = None if context.deadline_ms is not None else _SECONDS_MAX
                 result = await running.result(seconds)
             finally:
                 if not running.is_over:
                     await self._end(running)
-        return self._output(rendered.arguments, result)
+        return self._output(rendered, result)
 
     async def _render(self, input: JsonValue, context: ActionContext) -> _Rendered:
         names = names_of(input)
@@ -131,7 +132,8 @@ class Command:
             message = "the command has no name, or holds the character U+0000; correct what its templates are given"
             raise ActionFailed("BAD_ARGUMENTS", message)
         stdin = self._stdin.render(private).encode() if self._stdin else None
-        return _Rendered(arguments, self._cwd.render(names) if self._cwd else None, env, stdin)
+        cwd = self._cwd.render(names) if self._cwd else None
+        return _Rendered(arguments, cwd, env, stdin)
 
     def _store(self, context: ActionContext) -> "_Storing | None":
         return _Storing(self._artifacts, context) if self._artifacts else None
@@ -143,7 +145,7 @@ class Command:
         ending.add_done_callback(self._ending.discard)
         await asyncio.shield(ending)
 
-    def _output(self, arguments: list[str], result: "CommandResult") -> JsonValue:
+    def _output(self, rendered: _Rendered, result: "CommandResult") -> JsonValue:
         if result.exit_code in self._ok_exit_codes:
             output: dict[str, JsonValue] = {
                 "exit_code": result.exit_code,
@@ -151,10 +153,12 @@ class Command:
                 "stderr": result.stderr,
             }
             return output | result.artifacts
-        name = self._shell or arguments[0]
+        name = self._shell or rendered.arguments[0]
         shown = name if len(name) <= _SHOWN_MAX else name[: _SHOWN_MAX - 1] + "…"
         how = f"exit code {result.exit_code}" if result.exit_code >= 0 else f"signal {-result.exit_code}"
-        last = result.stderr_end.strip().rpartition("\n")[2][:_SHOWN_MAX]
+        last = result.stderr_end.strip().rpartition("\n")[2]
+        if len(last) > _SHOWN_MAX:
+            last = "" if self._secrets else last[:_SHOWN_MAX]
         message = f"the command {shown!r} ended with {how}{': ' + last if last else ''}"
         details: dict[str, JsonValue] = {
             "exit_code": result.exit_code,

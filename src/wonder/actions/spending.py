@@ -2,17 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from math import ceil
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from wonder.actions.call_line import CallLine
 from wonder.actions.protocol import ActionContext, ActionFailed
 from wonder.actions.resources import Tenancy
 from wonder.definitions.records.tenancy import Budget
 from wonder.errors import WonderError
-from wonder.storage.errors import LeaseLost
+from wonder.storage.errors import ConnectionLost, DatabaseBusy, LeaseLost
 from wonder.storage.runs.leases import Lease
 from wonder.storage.spending import (
     NANO,
@@ -31,6 +31,8 @@ from wonder.storage.store import NewId, Row, Store
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 5.0
 _CLOSING_SECONDS: Final = 1.0
+
+T = TypeVar("T")
 
 log = logging.getLogger("wonder.actions")
 
@@ -55,7 +57,8 @@ class StoredSpending:
         self._store, self._lease, self._now_ms, self._new_id = store, lease, now_ms, new_id
         self._lines: dict[str, CallLine] = {}
         self._spent: dict[tuple[str, str], int] = {}
-        self._writing: asyncio.Task[None] | None = None
+        self._is_writing = False
+        self._under_way: set[asyncio.Task[Any]] = set()
 
     async def recover(self) -> None:
         """Settle what processes before this one have reserved, at its worst case."""
@@ -88,16 +91,16 @@ class StoredSpending:
         finally:
             spent = worst if call.nanousd is None else call.nanousd
             # Shielded, because who is cancelled now has spent it all the same.
-            settling = asyncio.get_running_loop().create_task(self._settle(reservation, spent, context))
-            await asyncio.shield(settling)
+            await asyncio.shield(self._begin(self._settle(reservation, spent, context)))
 
     async def close(self) -> None:
         """Write down what is not yet, if the database takes it soon."""
-        if self._writing:
-            _, late = await asyncio.wait([self._writing], timeout=_CLOSING_SECONDS)
+        if self._under_way:
+            _, late = await asyncio.wait(self._under_way, timeout=_CLOSING_SECONDS)
             for writing in late:
                 writing.cancel()
-                await asyncio.wait([writing])
+            if late:
+                await asyncio.wait(late)
 
     async def _wait_in_line(
         self, reservation: Reservation, context: ActionContext, tenancy: Tenancy, calls_max: int
@@ -124,11 +127,34 @@ class StoredSpending:
         self, reservation: Reservation, context: ActionContext, tenancy: Tenancy, calls_max: int | None
     ) -> int | None:
         """Reserve a call; give until when no more are allowed this hour. Raises ActionFailed over a budget."""
-        run_id, now_ms = context.origin.run_id, self._now_ms()
-        answer = await reserve(self._store, self._lease, reservation, run_id, now_ms, calls_max)
-        if isinstance(answer, Refused):
-            raise _exceeded(answer, reservation, tenancy)
-        return answer.until_ms if isinstance(answer, TooSoon) else None
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            run_id, now_ms = context.origin.run_id, self._now_ms()
+            # Shielded, because who is cancelled in the middle of it would not know what was written.
+            reserving = self._begin(reserve(self._store, self._lease, reservation, run_id, now_ms, calls_max))
+            try:
+                answer = await asyncio.shield(reserving)
+            except asyncio.CancelledError:
+                self._begin(self._release(reserving, reservation, context))
+                raise
+            except (ConnectionLost, DatabaseBusy) as error:
+                # No reason to fail a run: the database will be back, or the action's time is over.
+                log.warning("what a call of a model may cost can't be reserved yet: %s", error)
+                await asyncio.shield(self._begin(self._settle(reservation, 0, context)))
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                continue
+            if isinstance(answer, Refused):
+                raise _exceeded(answer, reservation, tenancy)
+            return answer.until_ms if isinstance(answer, TooSoon) else None
+
+    async def _release(
+        self, reserving: "asyncio.Task[Refused | TooSoon | None]", reservation: Reservation, context: ActionContext
+    ) -> None:
+        """Give back what was reserved for a call that nobody makes any more."""
+        await asyncio.wait([reserving])
+        if not reserving.cancelled() and not isinstance(reserving.exception(), LeaseLost):
+            await self._settle(reservation, 0, context)
 
     async def _settle(self, reservation: Reservation, nanousd: int, context: ActionContext) -> None:
         pause = _FIRST_PAUSE_SECONDS
@@ -153,8 +179,9 @@ class StoredSpending:
         for budget in budgets:
             key = (budget.id, month)
             self._spent[key] = self._spent.get(key, 0) + nanousd
-        if nanousd and self._writing is None:
-            self._writing = asyncio.get_running_loop().create_task(self._write())
+        if nanousd and not self._is_writing:
+            self._is_writing = True
+            self._begin(self._write())
 
     async def _write(self) -> None:
         """Add up what was spent without a limit; while one commit is under way, the next sum grows."""
@@ -162,7 +189,8 @@ class StoredSpending:
         try:
             while spent := self._spent:
                 self._spent = {}
-                rows: list[Row] = [(*key, nanousd) for key, nanousd in spent.items()]
+                # In the order in which reservations lock them.
+                rows: list[Row] = [(*key, nanousd) for key, nanousd in sorted(spent.items())]
                 try:
                     await self._store.commit([("add_spending", rows)], fence=self._lease.fence, independent=True)
                 except LeaseLost:
@@ -174,7 +202,13 @@ class StoredSpending:
                     await asyncio.sleep(pause)
                     pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
         finally:
-            self._writing = None
+            self._is_writing = False
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return task
 
 
 def to_nanousd(usd: float) -> int:
@@ -209,7 +243,7 @@ def _exceeded(refused: Refused, reservation: Reservation, tenancy: Tenancy) -> A
     message = (
         f"the call may cost up to {reservation.nanousd / NANO:.6f} USD, and of the {budget.scope}'s budget for "
         f"{reservation.month} {left:.6f} USD are left, {standing.reserved_nanousd / NANO:.6f} of them held for calls "
-        "under way; raise max_monthly_spend_cents, or ask for fewer tokens"
+        f"under way; ask for fewer tokens, or raise it: wonder {budget.scope} set budget.max_monthly_spend_cents CENTS"
     )
     details = {
         "on_exceeded": tenancy.project.budget.on_exceeded,

@@ -20,6 +20,7 @@ from wonder.app.garbage import seldom_collected
 from wonder.app.ids import new_ulid
 from wonder.app.objects import objects_of
 from wonder.app.seat import Seat, take_seat
+from wonder.app.vectors import vectors_of
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.outside import EVENT_TTL_SECONDS
 from wonder.definitions.records.workflows import Workflow
@@ -27,6 +28,7 @@ from wonder.engine.decisions import EndRun
 from wonder.engine.failure import Failure
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue, check_value
+from wonder.observe.watching import Progress
 from wonder.storage.errors import LeaseLost
 from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.resource_errors import NotFound
@@ -151,6 +153,24 @@ class Wonder:
                 if end is not None:
                     end.cancel()
 
+    async def watch(self, run_id: str) -> AsyncIterator[Progress]:
+        """Give what a run's actions tell while they run, from now until it has ended; raises NotFound.
+
+        None of it is stored, and who is slow to look misses the oldest. While the engine is in another process, nothing
+        is heard of it here.
+        """
+        engine = self.engine
+        ended = asyncio.create_task(self.wait(run_id))
+        try:
+            if engine is not None:
+                with engine.watchers.watch(run_id) as watcher:
+                    ended.add_done_callback(lambda _: watcher.end())
+                    async for message in watcher.messages():
+                        yield message
+            await ended
+        finally:
+            ended.cancel()
+
     async def retry(self, run_id: str) -> Run:
         """Begin a failed run again, as a new one, just before its failure; raises NotFound or ForkRefused (CTL-19)."""
 
@@ -258,7 +278,14 @@ async def open_wonder(
         async with (
             open_app(url) as app,
             take_seat(
-                app.store, registry, new_ulid, runs=runs, lease_ms=lease_ms, keys=lambda: _keys(url), objects=contents
+                app.store,
+                registry,
+                new_ulid,
+                runs=runs,
+                lease_ms=lease_ms,
+                keys=lambda: _keys(url),
+                objects=contents,
+                vectors=vectors_of(url, app.store),
             ) as seat,
         ):
             yield Wonder(app, seat)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal
 
+from wonder.actions.embedding.embeddings import Embedder
 from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.redacted_artifacts import RedactedArtifacts
@@ -13,6 +14,7 @@ from wonder.actions.resources import Resources
 from wonder.actions.secrets import StoredSecrets
 from wonder.actions.spending import StoredSpending
 from wonder.actions.threads import Threads
+from wonder.app.indexing import Indexing
 from wonder.app.local_worker import LocalWorker
 from wonder.coordinator.calls import Calls
 from wonder.coordinator.coordinator import Coordinator
@@ -29,6 +31,8 @@ from wonder.executor.executor import Executor
 from wonder.executor.stored_idempotency import StoredIdempotency
 from wonder.language.redaction import Redactor
 from wonder.objects.store import Objects
+from wonder.objects.vectors import Vectors
+from wonder.observe.watching import Watchers
 from wonder.storage.errors import LeaseLost
 from wonder.storage.idempotency import delete_expired_records
 from wonder.storage.runs.leases import LEASE_MS, Lease, check_lease
@@ -45,6 +49,8 @@ _REQUESTS_SECONDS = 0.1
 _QUEUES_SECONDS = 1.0
 _TIDY_SECONDS = 60.0
 _TIDY_ON_SECONDS = 0.1
+# Not at once: many a process runs one workflow, and ends.
+_INDEXES_SECONDS = 0.5
 _AFTER_ERROR_SECONDS = 1.0
 
 Runs = Literal["all", "own", "none"]
@@ -71,18 +77,23 @@ class Engine:
         environment: Environment | None = None,
         keys: "Callable[[], KeySource] | None" = None,
         objects: Objects | None = None,
+        vectors: Vectors | None = None,
     ) -> None:
         self.environment = environment or SystemEnvironment()
         self._threads = Threads()
+        self.watchers = Watchers()
         redactor, now_ms = Redactor(), self.environment.now_ms
         secrets = StoredSecrets(store, keys, redactor, now_ms) if keys else None
         self.resources = Resources(store, now_ms, secrets)
         sleep = self.environment.sleep
         self._artifacts = RedactedArtifacts(redactor, objects, store, lease, now_ms, sleep) if objects else None
+        self.indexing = Indexing(store, vectors, Embedder(self.resources, now_ms)) if vectors else None
         self._spending = StoredSpending(store, lease, now_ms, new_id)
         self._registry = ActionRegistry([*own_kinds(self._equipment(functions)), *announced_kinds()])
         self._idempotency = StoredIdempotency(store, lease, self.environment)
-        self.executor = Executor(Services(self.environment, self._idempotency, redactor=redactor))
+        self.executor = Executor(
+            Services(self.environment, self._idempotency, on_progress=self.watchers.tell, redactor=redactor)
+        )
         self.worker = LocalWorker(store, self.executor, self._registry)
         self.coordinator = Coordinator(store, lease, self.worker, self.environment, new_id)
         self.starter = Starter(self.coordinator)
@@ -97,6 +108,8 @@ class Engine:
         self._idempotency.on_lost = self.coordinator.stop
         if self._artifacts:
             self._artifacts.on_lost = self.coordinator.stop
+            if self.indexing:
+                self._artifacts.on_written = self.indexing.wrote
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self._keeping: asyncio.Task[None] | None = None
 
@@ -124,6 +137,8 @@ class Engine:
             self._threads.close()
             await self.worker.close()
             await self._registry.close()
+            if self.indexing:
+                await self.indexing.close()
             await self._spending.close()
 
     def _equipment(self, functions: FunctionRegistry) -> Equipment:
@@ -137,6 +152,7 @@ class Engine:
             environment.random,
             spending=self._spending,
             artifacts=self._artifacts,
+            searching=self.indexing.searching if self.indexing else None,
         )
 
     async def _keep_going(self) -> None:
@@ -147,6 +163,8 @@ class Engine:
             group.create_task(_again(self._look_for_requests, _REQUESTS_SECONDS))
             group.create_task(_again(self._look_for_queued))
             group.create_task(_again(self._tidy))
+            if self.indexing:
+                group.create_task(_again(self.indexing.look, _INDEXES_SECONDS))
 
     async def _renew(self) -> float:
         try:

@@ -19,6 +19,7 @@ from wonder.executor.compiled import CompiledTask, compile_task
 from wonder.executor.executor import Executor, TaskUnderWay
 from wonder.executor.results import StepRecord, TaskResult
 from wonder.language.values import JsonValue
+from wonder.storage.cancellations import Cancellations
 from wonder.storage.definitions import load_definition
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, DatabaseFailed
 from wonder.storage.store import Reader
@@ -99,7 +100,7 @@ class LocalWorker:
         return made
 
     async def _load_and_compile(self, key: Key) -> CompiledTask:
-        pause = _FIRST_PAUSE_SECONDS
+        pause, cancellations = _FIRST_PAUSE_SECONDS, Cancellations()
         while True:
             try:
                 task = await load_definition(self._reader, TaskDef, *key)
@@ -109,6 +110,7 @@ class LocalWorker:
                     actions[of] = await load_definition(self._reader, ActionDef, *of)
                 return compile_task(task, actions, self._registry)
             except (ConnectionLost, DatabaseBusy) as error:
+                cancellations.check()
                 # No reason to fail a run: the database will be back, or the engine stops.
                 log.warning("the task %s@%d can't be loaded yet: %s", *key, error)
             await asyncio.sleep(pause)

@@ -10,6 +10,7 @@ from wonder.actions.functions import FunctionRegistry
 from wonder.app.engine import Engine, Runs
 from wonder.errors import WonderError
 from wonder.objects.store import Objects
+from wonder.objects.vectors import Vectors
 from wonder.storage.runs.leases import LEASE_MS, Lease, claim_lease
 from wonder.storage.store import NewId, Store
 
@@ -34,12 +35,14 @@ class Seat:
         lease_ms: int = LEASE_MS,
         keys: "Callable[[], KeySource] | None" = None,
         objects: Objects | None = None,
+        vectors: Vectors | None = None,
     ) -> None:
         self.engine: Engine | None = None
         """The engine, while it runs in this process."""
         self._started: set[str] = set()
         self._store, self._functions, self._new_id = store, functions, new_id
         self._runs, self._lease_ms, self._keys, self._objects = runs, lease_ms, keys, objects
+        self._vectors = vectors
         self._lease: Lease | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -113,6 +116,7 @@ class Seat:
             lease_ms=self._lease_ms,
             keys=self._keys,
             objects=self._objects,
+            vectors=self._vectors,
         )
 
     async def _close_engine(self) -> None:
@@ -145,9 +149,10 @@ async def take_seat(
     lease_ms: int = LEASE_MS,
     keys: "Callable[[], KeySource] | None" = None,
     objects: Objects | None = None,
+    vectors: Vectors | None = None,
 ) -> AsyncIterator[Seat]:
     """Run the engine of a database in this process, now or as soon as no other one does."""
-    seat = Seat(store, functions, new_id, runs=runs, lease_ms=lease_ms, keys=keys, objects=objects)
+    seat = Seat(store, functions, new_id, runs=runs, lease_ms=lease_ms, keys=keys, objects=objects, vectors=vectors)
     try:
         await seat.take()
         yield seat

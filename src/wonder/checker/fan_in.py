@@ -27,7 +27,8 @@ def check_joins(run: StoredRun, definition: Definition) -> Iterator[Violation]:
                 completed.add((told["group"], told["join"]))
         elif event.type == "token_completed":
             token = state.tokens.get(event.token_id or "")
-            if token and token.place and (token.place[1], token.place[0]) not in completed:
+            # A branch with tokens at two joins has arrived at the first; what waits at the other goes with it.
+            if token and token.place and not any(group == token.place[1] for group, _ in completed):
                 message = f"token {token.id} waits for its siblings, and completes at event {event.sequence} alone"
                 yield Violation("fan-in", run.id, message)
     if last is not None and not run.has_ended:

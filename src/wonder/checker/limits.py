@@ -56,6 +56,9 @@ def check_attempts(run: StoredRun, definition: Definition) -> Iterator[Violation
                     f"event {event.sequence} dispatches token {id} after {losses} losses, not at most {LOSSES_MAX}"
                 )
                 yield Violation("attempts", run.id, message)
+        elif event.type == "token_suspended":
+            # Whatever a person says to a budget that stopped it, it begins anew.
+            dispatches.pop(id, None)
         elif event.type in ("node_completed", "node_failed"):
             yield from _check_tries(run, definition, event)
         elif event.type == "context_snapshot":

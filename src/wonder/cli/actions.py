@@ -14,8 +14,9 @@ from wonder.language.values import encode_json
 
 def configure(parser: ArgumentParser) -> None:
     """Take list or show."""
-    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show")
-    listing = commands.add_parser("list", help="list every kind of action")
+    parser.set_defaults(json=False)
+    commands = parser.add_subparsers(dest="command", metavar="list | show")
+    listing = commands.add_parser("list", help="list every kind of action; this is also done if nothing is said")
     show = commands.add_parser("show", help="show a kind: its configuration, what it gives, and an example")
     show.add_argument("kind", metavar="KIND")
     for command in (listing, show):
@@ -25,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """Run one of the commands."""
     guides = all_guides()
-    if given.command == "list":
+    if given.command in (None, "list"):
         _list(guides, given)
         return 0
     found = next((guide for guide in guides if guide.kind == given.kind), None)

@@ -1,7 +1,8 @@
 """Answer what a run asks a person; `wonder inbox` lists the items.
 
 An answer that does not fit the item's schema is refused and changes nothing, and so is a second one. A run at its
-time-out takes {"decision": "extend", "extend_ms": 60000}, {"decision": "abort"} or {"decision": "fail"}.
+time-out takes {"decision": "extend", "extend_ms": 60000}, {"decision": "abort"} or {"decision": "fail"}; a node that
+would overspend a budget takes {"decision": "extend", "extend_cents": 500} or {"decision": "fail"}.
 """
 
 import asyncio
@@ -12,6 +13,8 @@ from wonder.app.api import open_wonder
 from wonder.cli.output import color, print_json
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.language.values import JsonValue, parse_json
+from wonder.storage.runs.headers import load_header
+from wonder.storage.runs.looking import load_inbox_item
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -31,8 +34,13 @@ def run(given: Namespace) -> int:
 async def _run(given: Namespace, value: JsonValue) -> int:
     async with open_wonder(database_setting(given.db).value, runs="none") as wonder:
         await wonder.answer(given.item, value, by=given.by or getpass.getuser())
+        item = await load_inbox_item(wonder.app.store, given.item)
+        is_left = wonder.engine is not None and not (await load_header(wonder.app.store, item.run_id)).has_ended
     if given.json:
         print_json({"item_id": given.item, "answered": True})
     else:
         print(f"{color('good', '✓')} answered")
+        if is_left:
+            # This command decides, and leaves tasks to an engine that knows their functions.
+            print("  its run goes on with the next engine: `wonder run` with the same --key and input, or a program")
     return 0

@@ -17,10 +17,12 @@ from wonder.app import App, open_app
 from wonder.app.objects import objects_of
 from wonder.cli.output import color, print_json, print_table
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
+from wonder.definitions.records.resources import ArtifactType
 from wonder.errors import WonderError
 from wonder.language.values import encode_json
 from wonder.objects.store import Objects
 from wonder.storage.artifacts import Artifact, artifacts_of_project, artifacts_of_run, load_artifact
+from wonder.storage.definitions import load_definition
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import load_header
 
@@ -66,7 +68,7 @@ async def _run(given: Namespace) -> None:
         if given.command == "list":
             await _list(app, given)
         elif given.command == "show":
-            _show(await load_artifact(app.store, app.home.project_id, given.artifact_id), given.json)
+            await _show(app, await load_artifact(app.store, app.home.project_id, given.artifact_id), given.json)
         else:
             objects = objects_of(url, objects_setting(given.objects))
             artifact = await load_artifact(app.store, app.home.project_id, given.artifact_id)
@@ -90,18 +92,21 @@ async def _list(app: App, given: Namespace) -> None:
         return
     print_table(
         ["ARTIFACT", "NODE", "TYPE", "CONTENT", "BYTES", "WRITTEN"],
-        [[a.id, a.node, _type(a), a.content_type, f"{a.size_bytes:,}", _time(a.created_ms)] for a in page.items],
+        [
+            [a.id, a.node, await _type(app, a), a.content_type, f"{a.size_bytes:,}", _time(a.created_ms)]
+            for a in page.items
+        ],
     )
     if page.cursor:
         print(color("dim", f"more: --cursor {page.cursor}"))
 
 
-def _show(artifact: Artifact, as_json: bool) -> None:
+async def _show(app: App, artifact: Artifact, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(artifact))
         return
     print(f"{color('bold', artifact.id)}  {artifact.content_type}, {artifact.size_bytes:,} bytes")
-    print(f"  type {_type(artifact)}, written {_time(artifact.created_ms)}")
+    print(f"  type {await _type(app, artifact)}, written {_time(artifact.created_ms)}")
     print(f"  run {artifact.run_id}, node {artifact.node!r} ({artifact.path_id}), step {artifact.step!r}")
     print(f"  content {artifact.storage_key}")
     print(f"  data {encode_json(artifact.schema_data)}")
@@ -156,9 +161,12 @@ def _as_json(artifact: Artifact) -> dict[str, Any]:
     }
 
 
-def _type(artifact: Artifact) -> str:
+async def _type(app: App, artifact: Artifact) -> str:
     version = artifact.artifact_type_version
-    return artifact.artifact_type_id if version is None else f"{artifact.artifact_type_id}@{version}"
+    if version is None:
+        return artifact.artifact_type_id
+    definition = await load_definition(app.store, ArtifactType, artifact.artifact_type_id, version)
+    return f"{definition.name}@{version}"
 
 
 def _time(ms: int) -> str:

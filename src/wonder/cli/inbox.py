@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 
 from wonder.app import open_app
 from wonder.cli.output import color, print_json
+from wonder.cli.questions import answer_lines
 from wonder.cli.settings import add_database_option, database_setting
-from wonder.language.values import encode_json
 from wonder.storage.runs.looking import InboxItem, open_inbox
 
 
@@ -44,5 +44,5 @@ async def _run(given: Namespace) -> int:
 
 def _print(item: InboxItem) -> None:
     print(f"{color('bold', item.prompt)}  {color('dim', f'run {item.run_id}')}")
-    print(f"  answer with JSON that fits {encode_json(item.schema)}")
-    print(f"  {color('hint', f'wonder answer {item.id} JSON')}")
+    for line in answer_lines(item):
+        print(f"  {line}")

@@ -1,13 +1,17 @@
 """The live view of a run: how far its nodes are, drawn again and again on a terminal, a few lines elsewhere."""
 
 import asyncio
+import shutil
 import sys
 import time
 from collections import defaultdict
+from contextlib import ExitStack
 
 from wonder.app.api import RunResult, Wonder
 from wonder.cli.output import color
+from wonder.cli.progress import ProgressLines
 from wonder.definitions.records.graph import WorkflowDef
+from wonder.observe.watching import Watcher
 from wonder.storage.definitions import load_definition
 from wonder.storage.runs.headers import RunHeader, load_header
 from wonder.storage.runs.standing import NodeCount, count_tokens, only_outside_moves
@@ -27,21 +31,23 @@ async def watch(wonder: Wonder, run_id: str, *, quiet: bool) -> RunHeader:
     header = await load_header(store, run_id)
     definition = await load_definition(store, WorkflowDef, header.workflow_def_id, header.workflow_version)
     refs = {node.id: node.ref for node in definition.nodes}
-    if wonder.engine:
-        end: asyncio.Task[RunResult] | None = asyncio.create_task(wonder.wait(run_id))
-    else:
-        end = None
-    try:
+    watcher: Watcher | None = None
+    with ExitStack() as stack:
+        end: asyncio.Task[RunResult] | None = None
+        if engine := wonder.engine:
+            end = asyncio.create_task(wonder.wait(run_id))
+            stack.callback(end.cancel)
+            if view.on_terminal:
+                watcher = stack.enter_context(engine.watchers.watch(run_id))
         while True:
             header = await load_header(store, run_id)
+            if watcher:
+                view.progress.add(watcher.take())
             if not quiet:
                 view.show(refs, await count_tokens(store, run_id), header)
             if header.has_ended or await only_outside_moves(store, header):
                 break
             await (asyncio.wait([end], timeout=_FRAME_SECONDS) if end else asyncio.sleep(_FRAME_SECONDS))
-    finally:
-        if end:
-            end.cancel()
     view.close()
     return header
 
@@ -50,7 +56,8 @@ class _View:
     """Draws over what it drew before on a terminal; elsewhere writes a line now and then."""
 
     def __init__(self, on_terminal: bool, quiet: bool) -> None:
-        self._on_terminal, self._quiet = on_terminal, quiet
+        self.on_terminal, self._quiet = on_terminal, quiet
+        self.progress = ProgressLines()
         self._drawn = 0
         self._started = time.monotonic()
         self._written = self._started
@@ -60,8 +67,9 @@ class _View:
         nodes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for node_id, status, tokens in counts:
             nodes[node_id][status] += tokens
-        if self._on_terminal:
-            lines = [_line(refs[node_id], nodes[node_id]) for node_id in refs if node_id in nodes]
+        if self.on_terminal:
+            width = shutil.get_terminal_size().columns
+            lines = [self._line(refs[node_id], nodes[node_id], width) for node_id in refs if node_id in nodes]
             elapsed = time.monotonic() - self._started
             self._draw([*lines, color("dim", f"{header.status} · {elapsed:.1f} s · {header.id}")])
         elif time.monotonic() - self._written >= _PLAIN_SECONDS:
@@ -74,6 +82,13 @@ class _View:
     def close(self) -> None:
         """Leave the last picture standing."""
         self._drawn = 0
+
+    def _line(self, ref: str, statuses: dict[str, int], width: int) -> str:
+        line = _line(ref, statuses)
+        if all(status in _ENDED for status, tokens in statuses.items() if tokens):
+            return line
+        told = self.progress.beside(line, ref, width)
+        return f"{line} {color('dim', told)}" if told else line
 
     def _draw(self, lines: list[str]) -> None:
         up = f"\x1b[{self._drawn}A" if self._drawn else ""

@@ -22,6 +22,8 @@ COMMANDS = {
     "answer": "answer what a run asks a person",
     "actions": "list and show the kinds of action, with an example of each",
     "secrets": "store, list, delete and seal anew what actions may use but nobody may see",
+    "project": "show and change the project's settings: budget, limits, defaults",
+    "workspace": "show and change the workspace's settings: what all its projects may do and spend",
     "mcp": "list the MCP servers of the project, and show the tools of one",
     "metrics": "show what emit_metric has counted, with plots",
     "artifacts": "list and show what runs have stored, and get its content",

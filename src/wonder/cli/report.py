@@ -2,9 +2,10 @@
 
 from wonder.app.api import Run, Wonder
 from wonder.cli.output import color, print_json
+from wonder.cli.questions import answer_lines
 from wonder.language.values import encode_json
 from wonder.storage.runs.headers import RunHeader
-from wonder.storage.runs.looking import inbox_of_run
+from wonder.storage.runs.standing import open_questions
 
 _STATUSES = {"completed": 0, "failed": 1, "cancelled": 1}
 
@@ -34,8 +35,8 @@ async def report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json
 async def _report_waiting(wonder: Wonder, started: Run, header: RunHeader) -> None:
     reason = f" ({header.paused_reason})" if header.paused_reason else ""
     print(f"{color('warning', '…')} {header.status}{reason}: only a person or an outside event can move it on")
-    for item in await inbox_of_run(wonder.app.store, started.id):
-        if item.status == "open":
-            print(f"  {item.prompt}")
-            print(f"  {color('hint', f'wonder answer {item.id} JSON')}")
+    for item in await open_questions(wonder.app.store, started.id):
+        print(f"  {item.prompt}")
+        for line in answer_lines(item):
+            print(f"    {line}")
     print(f"  {color('hint', f'wonder runs show {started.id}')}")

@@ -10,6 +10,7 @@ from wonder.app import App, open_app
 from wonder.app.api import Wonder, open_wonder
 from wonder.cli.live_view import watch
 from wonder.cli.output import color, print_json, print_table
+from wonder.cli.questions import answer_lines
 from wonder.cli.report import report_run
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.context.plan import plan_context, table_prefix
@@ -19,7 +20,8 @@ from wonder.observe.verify import verify_run
 from wonder.storage.definitions import load_definition
 from wonder.storage.runs.headers import RunHeader, list_runs, load_header
 from wonder.storage.runs.loading import load_context
-from wonder.storage.runs.looking import events_of_run, inbox_of_run, tokens_of_run
+from wonder.storage.runs.looking import events_of_run, tokens_of_run
+from wonder.storage.runs.standing import open_questions
 
 _MARKS = {"completed": ("good", "✓"), "failed": ("error", "✗"), "cancelled": ("error", "✗")}
 
@@ -134,7 +136,7 @@ async def _show(app: App, given: Namespace) -> None:
     header = await load_header(store, given.run_id)
     definition = await load_definition(store, WorkflowDef, header.workflow_def_id, header.workflow_version)
     tokens = await tokens_of_run(store, header.id)
-    items = [item for item in await inbox_of_run(store, header.id) if item.status == "open"]
+    items = await open_questions(store, header.id)
     refs = {node.id: node.ref for node in definition.nodes}
     if given.json:
         shown = [{"id": t.id, "node": refs[t.node_id], "status": t.status, "path_id": t.path_id} for t in tokens]
@@ -157,7 +159,7 @@ async def _show(app: App, given: Namespace) -> None:
         [[refs[t.node_id], t.path_id, t.status, _milliseconds(t.created_ms, t.ended_ms)] for t in tokens],
     )
     for item in items:
-        print(f"\n{item.prompt}\n  {color('hint', f'wonder answer {item.id} JSON')}")
+        print("\n".join([f"\n{item.prompt}", *(f"  {line}" for line in answer_lines(item))]))
 
 
 async def _events(app: App, given: Namespace) -> None:

@@ -194,20 +194,26 @@ def _task_failed(turn: Turn, fact: TaskFailed) -> None:
         return
     if token.status == DISPATCHED:
         turn.record("node_started", {}, token, fact.started_ms)
-    _keep_asides(turn, token, fact)
     if asks_a_person(fact.failure):
+        # Its metrics are left out: the node begins again, and what is done again is counted once.
+        _record_noted(turn, token, fact)
         ask_about_budget(turn, token, fact.failure, fact.tokens, fact.cost_usd)
         return
+    _keep_asides(turn, token, fact)
     told: dict[str, Any] = {} if fact.steps is None else {"steps": fact.steps}
     fail_node(turn, token, fact.failure, told, fact.tokens, fact.cost_usd)
 
 
 def _keep_asides(turn: Turn, token: Token, fact: TaskCompleted | TaskFailed) -> None:
     """Keep what the actions of a task gave beside its result: events to record, and numbers for metrics."""
-    for type, metadata in fact.noted:
-        turn.record(type, metadata, token)
+    _record_noted(turn, token, fact)
     for name, value, dimensions in fact.metrics:
         turn.emit(SendMetric(token.id, name, value, dimensions))
+
+
+def _record_noted(turn: Turn, token: Token, fact: TaskCompleted | TaskFailed) -> None:
+    for type, metadata in fact.noted:
+        turn.record(type, metadata, token)
 
 
 def _worker_lost(turn: Turn, fact: WorkerLost) -> None:

@@ -9,7 +9,7 @@ from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledAct
 from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit
 from wonder.executor.idempotency import IdempotencyKey
-from wonder.executor.redacting import redact_error
+from wonder.executor.redacting import redact_error, redacted_events
 from wonder.executor.results import Failure
 from wonder.language.values import JsonValue
 
@@ -95,7 +95,7 @@ class Acting:
             finally:
                 limit.end()
         except asyncio.CancelledError:
-            if self._assignment.is_cancelled:
+            if self._assignment.is_cancelled or not limit.expired:
                 raise
             raise self._timed_out() from None
 
@@ -106,7 +106,7 @@ class Acting:
         except GeneratorExit:
             raise
         except BaseException as error:
-            if self._assignment.is_cancelled:
+            if self._assignment.is_ended_by(error):
                 # Also where the action answers with an error of its own: what ended it was the cancellation.
                 raise asyncio.CancelledError from None
             failure = error if isinstance(error, WonderError) else self._broken(error)
@@ -123,7 +123,7 @@ class Acting:
             if context.usage is not NOTHING_USED:
                 self.usage += context.usage
             if context.noted:
-                self.noted = [*(self.noted or ()), *context.noted]
+                self.noted = [*(self.noted or ()), *redacted_events(context.noted, self._assignment.services.redactor)]
             if context.artifacts:
                 self.artifacts = {**(self.artifacts or {}), **{one.artifact_id: one for one in context.artifacts}}
         if self._assignment.is_cancelled:

@@ -181,9 +181,9 @@ class TaskUnderWay:
             return
         services = self._executor.services
         if self._has_begun:
-            assert self.worker
+            assert self._execution
             self._grace = services.environment.after(services.grace_ms, lambda: self._abandon(_CANCELLED))
-            self.worker.cancel()
+            self._execution.cancel()
             return
         if self.worker:
             self.worker.cancel()

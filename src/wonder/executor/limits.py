@@ -1,29 +1,39 @@
 """Time limits that cancel what runs too long, and notice when that is ignored."""
 
-import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from wonder.executor.environment import Environment, Timer
 
 
-class TimeLimit:
-    """A limit on the time that the current asyncio task may take for something.
+class Cancellable(Protocol):
+    """Something under way that can be told to stop, and to go on after all."""
 
-    When it is over, the asyncio task is cancelled, once. If `end` has not been called `grace_ms` later, what runs has
+    def cancel(self) -> object:
+        """Tell it to stop."""
+
+    def uncancel(self) -> object:
+        """Take that back, once."""
+
+
+class TimeLimit:
+    """A limit on the time that what is under way may take for something.
+
+    When it is over, that is cancelled, once. If `end` has not been called `grace_ms` later, what runs has
     swallowed the cancellation, and `on_ignored` is told.
     """
 
-    __slots__ = ("_environment", "_grace_ms", "_milliseconds", "_on_ignored", "_task", "_timer", "due_ms", "expired")
+    __slots__ = ("_environment", "_grace_ms", "_limited", "_milliseconds", "_on_ignored", "_timer", "due_ms", "expired")
 
     def __init__(
         self,
         environment: Environment,
-        task: "asyncio.Task[object]",
+        limited: Cancellable,
         milliseconds: float,
         grace_ms: float,
         on_ignored: Callable[[], None],
     ) -> None:
-        self._environment, self._task, self._milliseconds = environment, task, milliseconds
+        self._environment, self._limited, self._milliseconds = environment, limited, milliseconds
         self._grace_ms, self._on_ignored = grace_ms, on_ignored
         self._timer: Timer | None = None
         self.due_ms: float | None = None
@@ -48,9 +58,9 @@ class TimeLimit:
             self._timer.cancel()
             self._timer = None
         if self.expired:
-            self._task.uncancel()
+            self._limited.uncancel()
 
     def _expire(self) -> None:
         self.expired = True
         self._timer = self._environment.after(self._grace_ms, self._on_ignored)
-        self._task.cancel()
+        self._limited.cancel()

@@ -12,6 +12,7 @@ JITTER = 0.25
 # Beyond this a doubled delay is longer than any delay may be, and soon longer than a float can be.
 _DOUBLINGS_MAX = 60
 _DELAY_MAX_MS = 3_155_760_000_000
+_RETRY_AFTER_MAX_MS = 3_600_000
 
 
 def delay_ms(retry: Retry, attempt: int, chance: float) -> float:
@@ -48,8 +49,12 @@ class InfrastructureRetry:
         return (self._includes_default and failure.retryable) or self._names(failure)
 
     def delay_ms(self, failure: ActionFailed, attempt: int, chance: float) -> float:
-        """Return how long to wait: the backoff, or what the other side asked for if that is longer."""
-        return max(delay_ms(self.policy, attempt, chance), failure.retry_after_ms or 0)
+        """Return how long to wait: the backoff, or what the other side asked for if that is longer.
+
+        That is obeyed up to an hour, or up to `max_delay_ms` where the policy allows more: a server can't park a run.
+        """
+        longest_ms = max(_RETRY_AFTER_MAX_MS, self.policy.max_delay_ms or 0)
+        return max(delay_ms(self.policy, attempt, chance), min(failure.retry_after_ms or 0, longest_ms))
 
     def _names(self, failure: ActionFailed) -> bool:
         return any(pattern.matches_any((failure.code, *failure.names)) for pattern in self._patterns)

@@ -73,10 +73,14 @@ class TaskExecution:
             finally:
                 limit.end()
         except asyncio.CancelledError:
-            if assignment.is_cancelled:
+            if assignment.is_cancelled or not limit.expired:
                 raise
             failure = self.timed_out()
         return self.result(failure)
+
+    def cancel(self) -> None:
+        """Abort the action under way."""
+        self._assignment.cancel()
 
     def result(self, failure: Failure | None) -> TaskResult:
         """Return the result that the task has if it ends now."""
@@ -116,6 +120,8 @@ class TaskExecution:
             self._last_failure = failure
             await environment.sleep(delay_ms(task.retry, self._attempt, environment.random()))
             self._attempt += 1
+            # What is done again is counted once.
+            self._metrics.clear()
 
     async def _run_steps(self) -> tuple[Failure | None, bool]:
         """Run the steps once over a fresh context; return the failure, and whether it asks for another attempt."""

@@ -9,6 +9,7 @@ from wonder.errors import WonderError
 from wonder.executor.environment import Environment
 from wonder.executor.idempotency import Claims, IdempotencyKey, expiry_ms
 from wonder.language.values import JsonValue
+from wonder.storage.cancellations import Cancellations
 from wonder.storage.errors import (
     ConnectionLost,
     ConstraintViolated,
@@ -134,7 +135,7 @@ class StoredIdempotency:
 
     async def _insist(self, attempt: Callable[[], Awaitable[Result]], passing: tuple[type[WonderError], ...]) -> Result:
         """Try until the database lets it be done; raises what will not pass by waiting."""
-        pause_ms = _FIRST_PAUSE_MS
+        pause_ms, cancellations = _FIRST_PAUSE_MS, Cancellations()
         while True:
             try:
                 return await attempt()
@@ -144,6 +145,7 @@ class StoredIdempotency:
                 await asyncio.sleep(0)
                 raise
             except passing as error:
+                cancellations.check()
                 log.warning("an idempotency record can't be read or kept: %s; trying again in %d ms", error, pause_ms)
             await self._environment.sleep(pause_ms)
             pause_ms = min(pause_ms * 2, _LONGEST_PAUSE_MS)

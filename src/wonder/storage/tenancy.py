@@ -1,5 +1,6 @@
 """Workspaces, projects and libraries with their settings, and the embedded default (RES-1, RES-6)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -67,6 +68,26 @@ async def put_project_settings(transaction: Transaction, project_id: str, settin
     """Replace the settings of a project."""
     row = PROJECT_SETTINGS.row(settings.model_dump(by_alias=True))
     await transaction.execute("put_project_settings", project_id, *row)
+
+
+async def change_workspace_settings(
+    store: Store, workspace_id: str, change: Callable[[WorkspaceSettings], WorkspaceSettings], *, clock: Clock
+) -> None:
+    """Change settings of a workspace, whoever else does so at the same time; raises NotFound."""
+    async with store.transaction() as transaction:
+        await transaction.execute("touch_tenant(workspaces)", workspace_id, clock())
+        workspace = await load_workspace(transaction, workspace_id)
+        await put_workspace_settings(transaction, workspace_id, change(workspace.settings))
+
+
+async def change_project_settings(
+    store: Store, project_id: str, change: Callable[[ProjectSettings], ProjectSettings], *, clock: Clock
+) -> None:
+    """Change settings of a project, whoever else does so at the same time; raises NotFound."""
+    async with store.transaction() as transaction:
+        await transaction.execute("touch_tenant(projects)", project_id, clock())
+        project = await load_project(transaction, project_id)
+        await put_project_settings(transaction, project_id, change(project.settings))
 
 
 async def load_workspace(reader: Reader, id: str) -> Workspace:

@@ -8,7 +8,6 @@ import pytest
 from support.llm_peers import KnownSecrets
 from support.stored_records import model
 from wonder.actions.llm.connection import Connection, Connections
-from wonder.actions.llm.failures import retry_after_ms
 from wonder.actions.llm.prices import Prices
 from wonder.actions.llm.question import Used
 from wonder.actions.protocol import ActionFailed
@@ -96,25 +95,6 @@ async def test_cloudflare_is_reached_by_its_account() -> None:
     """Over the OpenAI-compatible wire."""
     made = await connect("cloudflare", {"api_key": "k", "account_id": "abc123"})
     assert made.base_url == "https://api.cloudflare.com/client/v4/accounts/abc123/ai/v1"
-
-
-@pytest.mark.parametrize(
-    ("headers", "wait_ms"),
-    [
-        ({}, None),
-        ({"retry-after": "7"}, 7_000),
-        ({"retry-after": "0.25"}, 250),
-        ({"retry-after-ms": "30", "retry-after": "7"}, 30),
-        ({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 59_000),
-        ({"retry-after": "Thu, 01 Jan 1960 00:01:00 GMT"}, 0),
-        ({"retry-after": "999999999"}, 86_400_000),
-        ({"retry-after": "later"}, None),
-        ({"retry-after": "²"}, None),
-    ],
-)
-def test_retry_after_is_seconds_milliseconds_or_a_date(headers: dict[str, str], wait_ms: int | None) -> None:
-    """RET-1."""
-    assert retry_after_ms(headers, 1_000) == wait_ms
 
 
 def test_the_prices_of_a_profile_count_before_the_published_ones() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import resource
+import signal
 import time
 from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -153,6 +154,23 @@ async def test_a_child_that_keeps_the_pipes_open_does_not_hide_that_its_parent_i
             await pool.do(stdio(hostile("forks"), LOG_FILE=str(log)))
         child = int(log.read_text().split("child ")[1])
         await until(lambda: not is_alive(child))
+
+
+async def test_a_child_that_has_left_the_group_does_not_hide_it_either(tmp_path: Path) -> None:
+    """It can't be found any more, but nobody waits for it."""
+    log = tmp_path / "log"
+    async with peers() as pool:
+        with pytest.raises(ActionFailed, match="exit status 5"):
+            await pool.do(stdio(hostile("forks-away"), LOG_FILE=str(log)))
+    os.kill(int(log.read_text().split("child ")[1]), signal.SIGKILL)
+
+
+async def test_a_server_that_does_not_end_with_its_input_is_asked_to_first(tmp_path: Path) -> None:
+    """SIGTERM comes before SIGKILL, so that it can put things in order."""
+    log = tmp_path / "log"
+    async with peers() as pool:
+        await pool.do(stdio(hostile("ends-when-asked"), LOG_FILE=str(log)), n=1)
+    assert log.read_text().endswith("asked\n")
 
 
 @pytest.mark.parametrize("way", ["cyclic-schema", "slow-regex", "endless-pages"])

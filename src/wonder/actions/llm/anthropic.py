@@ -8,9 +8,9 @@ import anthropic
 import httpx2
 
 from wonder.actions.llm.connection import Connection
-from wonder.actions.llm.failures import retry_after_ms
 from wonder.actions.llm.question import Ended, Fault, Piece, Question, Text, Used, count_of
 from wonder.actions.llm.structure import NativeForm, is_closed
+from wonder.actions.retry_after import retry_after_of
 
 _ENDS: Final[dict[str, Ended]] = {
     "end_turn": Ended("complete"),
@@ -87,7 +87,7 @@ class AnthropicProvider:
             case anthropic.APIConnectionError():
                 return Fault("lost", str(error.__cause__ or error.message))
             case anthropic.APIStatusError():
-                wait_ms = retry_after_ms(error.response.headers, int(time.time() * 1000))
+                wait_ms = retry_after_of(error.response.headers, int(time.time() * 1000))
                 return Fault("status", error.api_message or error.message, _status_of(error), wait_ms)
             case anthropic.APIResponseValidationError():
                 return Fault("garbled", error.message)

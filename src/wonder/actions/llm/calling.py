@@ -11,11 +11,12 @@ from wonder.actions.llm.prices import Prices
 from wonder.actions.llm.question import Question, Used
 from wonder.actions.llm.rendering import CompiledPrompt
 from wonder.actions.llm.spending_protocol import ReservedCall, Spending
-from wonder.actions.llm.structure import Shape, Structured, shape_of
+from wonder.actions.llm.structure import Shape, shape_of
 from wonder.actions.llm.talk import Talk
 from wonder.actions.protocol import ActionContext, ActionFailed
 from wonder.actions.resources import Tenancy
 from wonder.definitions.records.implementations import LlmCall
+from wonder.definitions.records.providers import Structured
 from wonder.definitions.records.resources import ModelProfile, PromptSpec
 from wonder.language.schemas import Schema
 from wonder.language.values import JsonValue
@@ -111,8 +112,8 @@ class ModelCall:
                 context.report_usage(
                     input_tokens=used.input_tokens, output_tokens=used.output_tokens, cost_usd=cost_usd
                 )
-                if call:
-                    call.settle(cost_usd)
+                if call and talk.is_counted:
+                    call.settle(cost_usd)  # Otherwise the worst case counts: a budget must hold for the bill.
         assert talk.ended
         check_end(talk.ended, talk.text, model)
         return value_of(talk.text, shape, model)

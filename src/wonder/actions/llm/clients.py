@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from wonder.actions.llm.connection import Connection, Connections
 from wonder.actions.llm.mock import MockProvider
 from wonder.actions.llm.question import Provider
-from wonder.actions.llm.structure import Structured
 from wonder.actions.protocol import ActionContext, ActionFailed
 from wonder.actions.resources import Resources, Tenancy
 from wonder.actions.threads import Threads
+from wonder.definitions.records.providers import Structured
 from wonder.definitions.records.resources import ModelProfile
 from wonder.language.values import encode_json
 

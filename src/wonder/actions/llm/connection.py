@@ -8,22 +8,18 @@ whoever listens there.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from wonder.actions.llm.rendering import secrets_in
-from wonder.actions.llm.structure import Structured
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Secrets
-from wonder.definitions.records.fields import Milliseconds, Name, Record
+from wonder.definitions.records.providers import CONFIGURATIONS, ExecutionConfig, Structured
 from wonder.definitions.records.resources import ModelProfile
 from wonder.language.templates import Template, TemplateSyntax, compile_template
 from wonder.language.values import encode_json
-
-TIMEOUT_MS: Final = 600_000
-"""How long one call may take where neither the profile nor the action says so."""
 
 _KNOWN_MAX: Final = 1_000
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -38,22 +34,6 @@ _ADDRESSES: Final[Mapping[str, str]] = {
     "google": "https://generativelanguage.googleapis.com/",
 }
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-
-_OutgoingText = Annotated[str, Field(min_length=1, max_length=10_000)]
-
-
-class ExecutionConfig(Record):
-    """What a profile may say of its provider; `{{secrets.NAME}}` may stand in any of its texts.
-
-    `structured` says how JSON is asked for: by the provider's structured output (`native`), in the prompt, or both.
-    """
-
-    api_key: _OutgoingText | None = None
-    base_url: _OutgoingText | None = None
-    headers: dict[Name, str] = {}  # noqa: RUF012  # pydantic copies a default for each record
-    account_id: _OutgoingText | None = None
-    timeout_ms: Milliseconds = TIMEOUT_MS
-    structured: Structured | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +77,12 @@ class Connections:
 class _CompiledConfig:
     def __init__(self, profile: ModelProfile) -> None:
         self._profile = profile
-        self.config = config = read_config(profile, ExecutionConfig)
+        self.config: ExecutionConfig = read_config(profile, CONFIGURATIONS[profile.provider])
+        config = self.config
         self.secrets: set[str] = set()
         self._api_key = self._template(config.api_key, "api_key")
         self._base_url = self._template(config.base_url, "base_url")
-        self._account_id = self._template(config.account_id, "account_id")
+        self._account_id = self._template(config.account, "account_id")
         self._headers = [(name, self._template(text, f"headers.{name}")) for name, text in config.headers.items()]
 
     def connection(self, scope: dict[str, Any], *, allow_private: bool) -> Connection:

@@ -1,7 +1,6 @@
 """What a provider's faults become: failures that say what to mend, retryable exactly where RET-1 says so."""
 
-from collections.abc import Iterator, Mapping
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterator
 from typing import Final
 
 from wonder.actions.exceptions import message_of, storable
@@ -9,7 +8,6 @@ from wonder.actions.llm.question import Fault, Provider
 from wonder.actions.protocol import ActionFailed
 
 _MESSAGE_MAX: Final = 1_000
-_RETRY_AFTER_MAX_MS: Final = 86_400_000
 _CAUSES_MAX: Final = 10
 
 # RET-1: time-outs, too early, too many, and what a server is to blame for.
@@ -53,21 +51,6 @@ def failure_of(error: Exception, provider: Provider, model: str) -> ActionFailed
                 "check that base_url leads to a server that speaks this provider's protocol"
             )
             return ActionFailed("PROVIDER_GARBLED", message, details=details, names=(_name(error),))
-
-
-def retry_after_ms(headers: Mapping[str, str], now_ms: int) -> int | None:
-    """Return how long a server asks to wait: in milliseconds, in seconds or until a date."""
-    for name, factor in (("retry-after-ms", 1.0), ("retry-after", 1000.0)):
-        text = headers.get(name, "").strip()
-        if text.replace(".", "", 1).isascii() and text.replace(".", "", 1).isdigit() and len(text) < 16:
-            return min(int(float(text) * factor), _RETRY_AFTER_MAX_MS)
-        if text and name == "retry-after":
-            try:
-                due_ms = parsedate_to_datetime(text).timestamp() * 1000
-            except (ValueError, OverflowError):
-                return None
-            return int(min(max(due_ms - now_ms, 0), _RETRY_AFTER_MAX_MS))
-    return None
 
 
 def _status_failure(fault: Fault, model: str, details: dict[str, str]) -> ActionFailed:

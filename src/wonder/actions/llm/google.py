@@ -9,9 +9,9 @@ from google import genai
 from google.genai import errors, types
 
 from wonder.actions.llm.connection import Connection
-from wonder.actions.llm.failures import retry_after_ms
 from wonder.actions.llm.question import Ended, Fault, Piece, Question, Text, Used, count_of
 from wonder.actions.llm.structure import NativeForm, keep
+from wonder.actions.retry_after import retry_after_of
 
 # What Gemini's structured output knows; the rest is left out, and checked when the answer is there.
 _KNOWN: Final = frozenset(
@@ -85,7 +85,7 @@ class GoogleProvider:
         """Read Google's errors."""
         if isinstance(error, errors.APIError):
             headers = getattr(error.response, "headers", None) or {}
-            wait_ms = retry_after_ms(headers, int(time.time() * 1000))
+            wait_ms = retry_after_of(headers, int(time.time() * 1000))
             status = error.code if isinstance(error.code, int) and 300 <= error.code <= 599 else 500
             return Fault("status", str(error.message or error), status, wait_ms or _delay_ms(error.details))
         if isinstance(error, errors.UnknownApiResponseError):

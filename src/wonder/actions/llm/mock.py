@@ -8,54 +8,20 @@ answers, a model that was asked for JSON gives a value of its schema, and any ot
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from wonder.actions.llm.connection import TIMEOUT_MS, bad_config, read_config
+from wonder.actions.llm.connection import bad_config, read_config
 from wonder.actions.llm.question import Ended, Fault, Piece, Question, Text, Used
 from wonder.actions.llm.structure import NativeForm
-from wonder.definitions.records.fields import Json, Milliseconds, Record
+from wonder.definitions.records.providers import MockConfig, MockError, MockUsage, ScriptedAnswer, says_more
 from wonder.definitions.records.resources import ModelProfile
 from wonder.language.values import JsonValue, encode_json
 
 _PIECE_LENGTH: Final = 24
 _TURNS_MAX: Final = 10_000
 _LEVELS: Final = 8
-_Tokens = Annotated[int, Field(ge=0, le=1_000_000_000)]
-
-
-class MockUsage(Record):
-    """The tokens that an answer is said to have taken."""
-
-    input_tokens: _Tokens = 0
-    output_tokens: _Tokens = 0
-
-
-class MockError(Record):
-    """A failure as a provider's HTTP status; with `retry_after_ms`, it asks to wait."""
-
-    status: Annotated[int, Field(ge=300, le=599)] = 500
-    message: str = "a scripted failure"
-    retry_after_ms: Milliseconds | None = None
-
-
-class ScriptedAnswer(Record):
-    """One answer of the script; with an error, what is in `answer` is said before it breaks off."""
-
-    when: str | None = None
-    answer: Json = None
-    delay_ms: Annotated[int, Field(ge=0, le=86_400_000)] = 0
-    error: MockError | None = None
-    usage: MockUsage | None = None
-    ended: Literal["complete", "cut_off", "refused", "filtered", "tool_call"] = "complete"
-
-
-class MockConfig(Record):
-    """The script of a profile."""
-
-    answers: list[Json] = []  # noqa: RUF012  # pydantic copies a default for each record
-    timeout_ms: Milliseconds = TIMEOUT_MS
 
 
 class MockProvider:
@@ -149,7 +115,7 @@ def value_like(schema: Any, levels: int = _LEVELS) -> JsonValue:
 
 
 def _scripted(profile: ModelProfile, given: Any) -> ScriptedAnswer:
-    if not isinstance(given, dict) or not given.keys() & {"answer", "error"}:
+    if not says_more(given):
         return ScriptedAnswer(answer=given)
     try:
         return ScriptedAnswer.model_validate(given)

@@ -8,9 +8,9 @@ import httpx2
 import openai
 
 from wonder.actions.llm.connection import Connection
-from wonder.actions.llm.failures import retry_after_ms
 from wonder.actions.llm.question import Ended, Fault, Piece, Question, Text, Used, count_of
 from wonder.actions.llm.structure import NativeForm, is_within, requires_all
+from wonder.actions.retry_after import retry_after_of
 
 # What OpenAI's strict mode can hold; it refuses a schema with any other keyword.
 _STRICT: Final = frozenset(
@@ -82,7 +82,7 @@ class OpenAiProvider:
             case openai.APIConnectionError():
                 return Fault("lost", str(error.__cause__ or error.message))
             case openai.APIStatusError():
-                wait_ms = retry_after_ms(error.response.headers, int(time.time() * 1000))
+                wait_ms = retry_after_of(error.response.headers, int(time.time() * 1000))
                 return Fault("status", _message(error), error.status_code, wait_ms)
             case openai.APIResponseValidationError():
                 return Fault("garbled", error.message)

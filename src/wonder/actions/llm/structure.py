@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
+from wonder.definitions.records.providers import Structured
 from wonder.language.schemas import Schema, Validator, compile_validator
 from wonder.language.values import encode_json
-
-Structured: TypeAlias = Literal["native", "prompt", "both"]
 
 WRAPPED: Final = "answer"
 """Providers give objects only, so any other value is asked for as the one member of an object."""

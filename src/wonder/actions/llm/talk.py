@@ -14,6 +14,9 @@ from wonder.actions.protocol import ActionContext, ActionFailed
 _SHOWN_EVERY_SECONDS: Final = 0.05
 # About as many characters as a token has, in most languages.
 _CHARACTERS_PER_TOKEN: Final = 4
+_CAUSES_MAX: Final = 10
+# What the HTTP client raises before anything was sent.
+_NOT_SENT: Final = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "AddressRefused", "BadHost"})
 
 
 class Talk:
@@ -26,6 +29,7 @@ class Talk:
         self._watched = _Watched(context)
         self._counted: Used | None = None
         self._is_heard = False
+        self._is_refused = False
         self.ended: Ended | None = None
 
     @property
@@ -47,6 +51,14 @@ class Talk:
             return Used()
         return Used(self._question.size_bytes // _CHARACTERS_PER_TOKEN + 1, said)
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known what was used: the answer came to its end, or the question was never taken.
+
+        What a provider charges for an answer that broke off, only its bill will say.
+        """
+        return self.ended is not None or self._is_refused
+
     async def run(self, timeout_ms: int) -> None:
         """Ask, and gather the answer until it ends; raises ActionFailed if it does not."""
         try:
@@ -64,7 +76,9 @@ class Talk:
             self._is_heard = True
             raise
         except Exception as error:
-            raise failure_of(error, self._provider, self._model) from error
+            failure = failure_of(error, self._provider, self._model)
+            self._is_refused = not self._is_heard and _was_refused(error, failure)
+            raise failure from error
         self._watched.show_rest()
         if self.ended is None:
             message = f"the connection to {self._model} was cut before its answer ended; try again"
@@ -126,6 +140,18 @@ class _Watched:
         shown, self._ready = "".join(self._ready), []
         self._context.report_progress({"text": clean(shown), "offset": self._offset})
         self._offset += len(shown)
+
+
+def _was_refused(error: BaseException, failure: ActionFailed) -> bool:
+    """Say whether a provider has not worked on a question: it said so by a status, or was not reached at all."""
+    if isinstance(failure.details, dict) and "status" in failure.details:
+        return True
+    cause: BaseException | None = error
+    for _ in range(_CAUSES_MAX):
+        if cause is None or type(cause).__name__ in _NOT_SENT:
+            break
+        cause = cause.__cause__ or cause.__context__
+    return type(cause).__name__ in _NOT_SENT
 
 
 def _words(text: str) -> int:

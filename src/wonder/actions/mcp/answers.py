@@ -1,7 +1,6 @@
 """What servers answer over HTTP, as far as it must be known before the SDK reads it."""
 
 import time
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 import httpx2
@@ -9,6 +8,7 @@ import msgspec
 from mcp.client.streamable_http import MCP_SESSION_ID
 
 from wonder.actions.mcp.losses import Loss
+from wonder.actions.retry_after import retry_after_of
 
 RETRYABLE: Final = (408, 425, 429)
 """The statuses below 500 that another attempt may mend (RET-1)."""
@@ -61,15 +61,6 @@ def status_loss(server: str, response: httpx2.Response, text: str) -> Loss:
         f"the MCP server {server!r} answered with HTTP status {status}: {text or '(nothing)'}",
         retryable=status in RETRYABLE or status >= 500,
         details={"server": server, "status": status},
-        retry_after_ms=_retry_after_ms(response.headers.get("retry-after", "")),
+        retry_after_ms=retry_after_of(response.headers, int(time.time() * 1_000)),
         names=(f"HTTP_{status}", str(status)),
     )
-
-
-def _retry_after_ms(text: str) -> int | None:
-    if text.isascii() and text.isdecimal() and len(text) < 9:
-        return int(text) * 1_000
-    try:
-        return max(0, int((parsedate_to_datetime(text).timestamp() - time.time()) * 1_000))
-    except (ValueError, OverflowError):
-        return None

@@ -6,6 +6,7 @@ from wonder.definitions.catalog import Catalog
 from wonder.definitions.checks.actions import check_action
 from wonder.definitions.checks.findings import Findings, TooManyErrors
 from wonder.definitions.checks.lookup import Lookup
+from wonder.definitions.checks.models import check_model
 from wonder.definitions.checks.resources import check_artifact_type, check_prompt
 from wonder.definitions.checks.schemas import check_schemas
 from wonder.definitions.checks.secret_places import check_secret_places, check_secrets_of_project
@@ -36,6 +37,8 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
         section: Path = ("libraries", name)
         library_lookup = Lookup(reading, library.definitions, catalog, section)
         _check_definitions(library.definitions, library_lookup, reading, section, findings)
+    for name, model in bundle.models.items():
+        check_model(model, ("models", name), findings)
     check_secrets_of_project(bundle, findings)
     for index in bundle.vector_indexes.values():
         for reference in index.artifact_types:

@@ -5,11 +5,12 @@ from typing import NamedTuple
 from wonder.language.values import encode_json
 from wonder.storage.runs.cells import from_json, number, text
 from wonder.storage.runs.headers import RunHeader, load_headers
+from wonder.storage.runs.looking import InboxItem, inbox_of_run
 from wonder.storage.store import Reader
 
 # The workflow's own time-out ends a run or asks a person: it does not move it on.
 _WORKFLOW_TIMER = "workflow"
-_OUTSIDE = ("human_input", "wait_for_event")
+_OUTSIDE = ("human_input", "wait_for_event", "budget")
 
 
 class NodeCount(NamedTuple):
@@ -52,3 +53,13 @@ async def only_outside_moves(reader: Reader, header: RunHeader) -> bool:
         if not await only_outside_moves(reader, child):
             return False
     return True
+
+
+async def open_questions(reader: Reader, run_id: str) -> list[InboxItem]:
+    """List what a run, and the sub-workflows that it waits for, ask people and nobody has answered."""
+    found = [item for item in await inbox_of_run(reader, run_id) if item.status == "open"]
+    for row in await reader.fetch("live_tokens_of_runs", encode_json([run_id])):
+        wait = from_json(row[-1]) or {}
+        if wait.get("kind") == "workflow_call":
+            found += await open_questions(reader, wait["child_run_id"])
+    return found

@@ -600,6 +600,7 @@ CREATE TABLE artifacts (
 CREATE INDEX artifacts_run ON artifacts (run_id, id);
 CREATE INDEX artifacts_project ON artifacts (project_id, id);
 CREATE INDEX artifacts_content ON artifacts (storage_key);
+CREATE INDEX artifacts_type ON artifacts (project_id, artifact_type_id, id);
 
 CREATE VIEW artifact_log AS SELECT
     artifacts.id, artifacts.run_id AS workflow_run_id, artifacts.node, artifacts.path_id, artifacts.token_id,

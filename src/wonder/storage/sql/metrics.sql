@@ -11,13 +11,14 @@ ON CONFLICT (project_id, name, dimensions_hash, minute_ms) DO UPDATE SET
 
 -- name: metrics_in_steps
 -- Added up by steps of so many milliseconds.
-SELECT name, dimensions, minute_ms / $4 * $4 AS step_ms, sum(count) AS count, sum(sum) AS sum, min(min) AS min,
-    max(max) AS max
+SELECT name, dimensions, minute_ms / $4 * $4 AS step_ms, CAST(sum(count) AS BIGINT) AS count, sum(sum) AS sum,
+    min(min) AS min, max(max) AS max
 FROM metrics WHERE project_id = $1 AND minute_ms >= $2 AND minute_ms < $3
     AND (CAST($5 AS TEXT) IS NULL OR name = CAST($5 AS TEXT))
 GROUP BY name, dimensions_hash, dimensions, minute_ms / $4 ORDER BY name, dimensions, step_ms;
 
 -- name: metrics_in_all
-SELECT projects.name AS project, metrics.name AS name, dimensions, sum(count) AS count, sum(sum) AS sum
+SELECT projects.name AS project, metrics.name AS name, dimensions, CAST(sum(count) AS BIGINT) AS count,
+    sum(sum) AS sum
 FROM metrics JOIN projects ON projects.id = metrics.project_id
 GROUP BY projects.name, metrics.name, dimensions_hash, dimensions ORDER BY name, project, dimensions;

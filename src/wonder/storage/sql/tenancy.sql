@@ -68,6 +68,11 @@ LIMIT 1;
 -- tables: workspaces, projects, libraries
 SELECT * FROM {table} WHERE id = $1;
 
+-- name: touch_tenant
+-- tables: workspaces, projects
+-- Also what makes two who change settings at once wait for each other.
+UPDATE {table} SET updated_at = $2 WHERE id = $1;
+
 -- name: workspaces_by_name_after
 SELECT * FROM workspaces WHERE name > $1 AND archived_at IS NULL ORDER BY name LIMIT $2;
 

@@ -1,0 +1,1 @@
+"""Texts become vectors: providers of embeddings, and what a vector index asks of them."""

@@ -1,0 +1,140 @@
+"""Embedding texts as a vector index says: by a provider's API or in this process, checked whatever comes back."""
+
+import asyncio
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from wonder.actions.embedding.endpoints import Endpoints
+from wonder.actions.protocol import ActionFailed
+from wonder.actions.resources import Resources
+from wonder.actions.threads import Threads
+from wonder.definitions.records.resources import VectorIndex
+
+if TYPE_CHECKING:
+    from wonder.actions.embedding.minilm import MiniLm
+    from wonder.actions.embedding.remote import Remote
+
+TEXTS_MAX: Final = 32
+"""How many texts are embedded at once."""
+
+LENGTHS_MAX: Final = {"openai": 24_000, "cloudflare_ai": 8_000}
+"""So many characters of a text are sent: what models take is 8,192 tokens, and on Cloudflare at most 2,048 or so."""
+
+_LOCAL_MODELS: Final = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """What texts became, in their order; `cut` says of which only the beginning counted."""
+
+    vectors: "list[array[float]]"
+    cut: list[bool]
+    tokens: int = 0
+
+
+class Embedder:
+    """Embeds for all vector indexes of an engine."""
+
+    def __init__(self, resources: Resources, now_ms: Callable[[], int]) -> None:
+        self._endpoints = Endpoints(resources, now_ms)
+        # Of its own: however long users' functions keep theirs.
+        self._threads = Threads(2)
+        self._remote: Remote | None = None
+        self._local: MiniLm | None = None
+        self._loading = asyncio.Lock()
+
+    async def embed(self, index: VectorIndex, texts: Sequence[str]) -> Embeddings:
+        """Embed at most TEXTS_MAX texts; raises ActionFailed."""
+        assert 0 < len(texts) <= TEXTS_MAX
+        await self._endpoints.check_allowed(index)
+        if index.embedding_provider == "local":
+            return await self._by_model(index, texts)
+        longest = LENGTHS_MAX[index.embedding_provider]
+        endpoint = await self._endpoints.of(index)
+        remote = self._remote or await self._load_remote()
+        found, tokens = await remote.embed(index, endpoint, [text[:longest] for text in texts])
+        if len(found) != len(texts):
+            raise _garbled(index, f"{len(found)} vectors for {len(texts)} texts")
+        return Embeddings([_checked(index, one) for one in found], [len(text) > longest for text in texts], tokens)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._remote:
+            await self._remote.close()
+        self._threads.close()
+
+    async def _by_model(self, index: VectorIndex, texts: Sequence[str]) -> Embeddings:
+        if index.embedding_model not in _LOCAL_MODELS:
+            message = (
+                f"there is no local model {index.embedding_model!r} for the vector index {index.name!r}; there is "
+                f"{_LOCAL_MODELS[0]}, and with the provider openai any server that OPENAI_BASE_URL names"
+            )
+            raise ActionFailed("MODEL_UNKNOWN", message, details={"model": index.embedding_model})
+        model = self._local or await self._load_local()
+        vectors, cut, tokens = [], [], 0
+        for text in texts:
+            # One by one, so that somebody else has a turn, and nothing goes on for long when it is cancelled.
+            vector, count, was_cut = await self._threads.call(partial(model.embed, text))
+            vectors.append(_checked(index, vector))
+            cut.append(was_cut)
+            tokens += count
+        return Embeddings(vectors, cut, tokens)
+
+    async def _load_local(self) -> "MiniLm":
+        def load() -> "MiniLm":
+            try:
+                from wonder.actions.embedding.minilm import MiniLm
+            except ImportError as error:
+                message = "local embeddings need numpy; install it: pip install 'wonder-workflows[vectors]'"
+                raise ActionFailed("EXTRA_MISSING", message, details={"missing": str(error.name)}) from error
+            return MiniLm()
+
+        async with self._loading:
+            if self._local is None:
+                self._local = await self._threads.call(load)
+        assert self._local
+        return self._local
+
+    async def _load_remote(self) -> "Remote":
+        def load() -> None:
+            from wonder.actions import http_client
+            from wonder.actions.embedding import remote
+
+            del remote
+            http_client.prepare()
+
+        async with self._loading:
+            if self._remote is None:
+                # In a thread, because that takes a fifth of a second.
+                await self._threads.call(load)
+                from wonder.actions.embedding.remote import Remote
+
+                self._remote = Remote()
+        return self._remote
+
+
+def _checked(index: VectorIndex, values: Sequence[float]) -> "array[float]":
+    """Give a vector of length 1; raises ActionFailed where it is none that can be searched for."""
+    if len(values) != index.dimensions:
+        message = (
+            f"{index.embedding_model!r} of {index.embedding_provider} gives vectors of {len(values)} dimensions, and "
+            f"the vector index {index.name!r} says {index.dimensions}; correct its dimensions or its embedding_model"
+        )
+        details = {"found": len(values), "dimensions": index.dimensions}
+        raise ActionFailed("EMBEDDING_DIMENSIONS", message, details=details)
+    length = math.hypot(*values)
+    if not math.isfinite(length) or length == 0:
+        raise _garbled(index, "a vector without a direction")
+    return array("f", [value / length for value in values])
+
+
+def _garbled(index: VectorIndex, what: str) -> ActionFailed:
+    message = (
+        f"{index.embedding_model!r} of {index.embedding_provider}, which embeds for {index.name!r}, gave {what}; check "
+        "that its address leads to a server of embeddings"
+    )
+    return ActionFailed("PROVIDER_GARBLED", message)

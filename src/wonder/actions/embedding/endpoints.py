@@ -1,0 +1,120 @@
+"""Where embeddings come from and with which key: secrets of the project or its workspace, else the environment.
+
+A vector index names only a provider and a model. The secrets `OPENAI_API_KEY` and `OPENAI_BASE_URL`,
+`CLOUDFLARE_API_TOKEN`, `CLOUDFLARE_ACCOUNT_ID` and `CLOUDFLARE_BASE_URL` say the rest, and variables of the same names
+in the environment where there is no such secret. A key of the environment is the operator's: it never goes to an
+address that a secret names.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from wonder.actions.protocol import ActionFailed
+from wonder.actions.resources import Resources, SecretMissing, Tenancy
+from wonder.definitions.records.resources import VectorIndex
+
+# A key that was changed is heard of within this time.
+_FRESH_MS: Final = 1_000
+_KNOWN_MAX: Final = 1_000
+_OPENAI: Final = "https://api.openai.com/v1"
+_CLOUDFLARE: Final = "https://api.cloudflare.com/client/v4"
+_PROVIDERS: Final = {"openai": "openai", "cloudflare_ai": "cloudflare", "local": "local"}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address that texts are sent to, and the key that goes along; empty if none does."""
+
+    url: str
+    key: str
+    allow_private: bool
+
+    def __repr__(self) -> str:
+        """Say where it leads, and never with which key."""
+        return f"Endpoint({self.url})"
+
+
+class Endpoints:
+    """Finds endpoints, and knows them for a second."""
+
+    def __init__(self, resources: Resources, now_ms: Callable[[], int]) -> None:
+        self._resources, self._now_ms = resources, now_ms
+        self._known: dict[tuple[str, str, str], tuple[int, Endpoint]] = {}
+
+    async def of(self, index: VectorIndex) -> Endpoint:
+        """Return the endpoint of an index; raises ActionFailed."""
+        where, now_ms = (index.project_id, index.embedding_provider, index.embedding_model), self._now_ms()
+        found_ms, known = self._known.get(where, (0, None))
+        if known is not None and 0 <= now_ms - found_ms < _FRESH_MS:
+            return known
+        tenancy = await self._resources.tenancy(index.project_id)
+        known = await (self._openai(index, tenancy) if where[1] == "openai" else self._cloudflare(index, tenancy))
+        if len(self._known) >= _KNOWN_MAX:
+            self._known.clear()
+        self._known[where] = (now_ms, known)
+        return known
+
+    async def check_allowed(self, index: VectorIndex) -> None:
+        """Raise ActionFailed unless the workspace allows the index's provider (RES-6)."""
+        allowed = (await self._resources.tenancy(index.project_id)).workspace.allowed_model_providers
+        provider = _PROVIDERS[index.embedding_provider]
+        if allowed is not None and provider not in allowed:
+            message = (
+                f"the workspace does not allow models of {provider} (allowed: {', '.join(allowed) or 'none'}), which "
+                f"the vector index {index.name!r} uses; add it to allowed_model_providers, or use another one"
+            )
+            raise ActionFailed("PROVIDER_NOT_ALLOWED", message, details={"provider": provider})
+
+    async def _openai(self, index: VectorIndex, tenancy: Tenancy) -> Endpoint:
+        base, key, allow_private = await self._found(index, tenancy, "OPENAI_BASE_URL", "OPENAI_API_KEY")
+        if not base and not key:
+            raise _missing(index, "OPENAI_API_KEY")
+        return Endpoint(f"{(base or _OPENAI).rstrip('/')}/embeddings", key, allow_private)
+
+    async def _cloudflare(self, index: VectorIndex, tenancy: Tenancy) -> Endpoint:
+        base, key, allow_private = await self._found(index, tenancy, "CLOUDFLARE_BASE_URL", "CLOUDFLARE_API_TOKEN")
+        name = "CLOUDFLARE_ACCOUNT_ID"
+        account = await self._secret(index.project_id, name) or os.environ.get(name, "").strip()
+        if not key and not base:
+            raise _missing(index, "CLOUDFLARE_API_TOKEN")
+        if not account.isalnum():
+            raise _missing(index, name)
+        # A model's name has slashes in it, as in @cf/baai/bge-base-en-v1.5.
+        model = quote(index.embedding_model, safe="/@")
+        url = f"{(base or _CLOUDFLARE).rstrip('/')}/accounts/{account}/ai/run/{model}"
+        return Endpoint(url, key, allow_private)
+
+    async def _found(
+        self, index: VectorIndex, tenancy: Tenancy, base_name: str, key_name: str
+    ) -> tuple[str, str, bool]:
+        base, key = await self._secret(index.project_id, base_name), await self._secret(index.project_id, key_name)
+        allow_private = tenancy.workspace.allow_private_addresses
+        if not base:
+            base = os.environ.get(base_name, "").strip()
+            # What the operator has chosen may be on this machine.
+            allow_private = allow_private or bool(base)
+            key = key or os.environ.get(key_name, "").strip()
+        if base and (not base.lower().startswith(("http://", "https://")) or not urlsplit(base).hostname):
+            message = f"{base_name} is no address of HTTP; begin it with https:// or http://"
+            raise ActionFailed("BAD_EXECUTION_CONFIG", message, details={"vector_index": index.name})
+        if not key.isascii() or not key.isprintable():
+            message = f"{key_name} holds signs that no key has; store it again with: wonder secrets set {key_name}"
+            raise ActionFailed("BAD_EXECUTION_CONFIG", message, details={"vector_index": index.name})
+        return base, key, allow_private
+
+    async def _secret(self, project_id: str, name: str) -> str:
+        try:
+            return (await self._resources.secrets.values(project_id, [name]))[name].strip()
+        except SecretMissing:
+            return ""
+
+
+def _missing(index: VectorIndex, name: str) -> ActionFailed:
+    message = (
+        f"the vector index {index.name!r} needs {name}; store it with: wonder secrets set {name}, or set it in the "
+        "environment of the engine"
+    )
+    return ActionFailed("PROVIDER_KEY_MISSING", message, details={"vector_index": index.name, "missing": name})

@@ -1,0 +1,5 @@
+-- SQLite and PostgreSQL take a list in JSON apart with functions of different names.
+
+-- name: indexable_artifacts_by_id
+SELECT id, artifact_type_id, schema_data FROM artifacts
+WHERE project_id = $1 AND id IN (SELECT value FROM json_each($2));
