@@ -10,6 +10,7 @@ from wonder.language.values import JsonValue
 from wonder.objects.errors import ObjectsUnavailable, ObjectTooLarge
 from wonder.objects.store import Content, Objects, StoredObject
 from wonder.storage.artifacts import Artifact, artifact_id, put_artifact
+from wonder.storage.cancellations import Cancellations
 from wonder.storage.errors import (
     ConnectionLost,
     DatabaseBusy,
@@ -99,7 +100,7 @@ class Artifacts:
             raise ActionFailed(error.code, str(error), retryable=error.passing) from error
 
     async def _write_down(self, artifact: Artifact) -> None:
-        pause_ms = _FIRST_PAUSE_MS
+        pause_ms, cancellations = _FIRST_PAUSE_MS, Cancellations()
         while True:
             try:
                 await put_artifact(self._store, self._lease, artifact)
@@ -109,6 +110,7 @@ class Artifacts:
                 await asyncio.sleep(0)
                 raise
             except _UNWRITABLE_NOW as error:
+                cancellations.check()
                 log.warning("an artifact can't be written down: %s; trying again in %d ms", error, pause_ms)
             else:
                 return

@@ -12,6 +12,7 @@ from wonder.actions.protocol import ActionContext, ActionFailed
 from wonder.actions.resources import Tenancy
 from wonder.definitions.records.tenancy import Budget
 from wonder.errors import WonderError
+from wonder.storage.cancellations import Cancellations
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, LeaseLost
 from wonder.storage.runs.leases import Lease
 from wonder.storage.spending import (
@@ -157,7 +158,7 @@ class StoredSpending:
             await self._settle(reservation, 0, context)
 
     async def _settle(self, reservation: Reservation, nanousd: int, context: ActionContext) -> None:
-        pause = _FIRST_PAUSE_SECONDS
+        pause, cancellations = _FIRST_PAUSE_SECONDS, Cancellations()
         while True:
             try:
                 for budget in await settle(self._store, self._lease, reservation, nanousd):
@@ -168,6 +169,7 @@ class StoredSpending:
             except LeaseLost:
                 return  # The process that has it now counts the worst case.
             except WonderError as error:
+                cancellations.check()
                 log.warning("what a call of a model has cost can't be written: %s; trying again", error)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
