@@ -19,7 +19,9 @@ from support.systems import (
     until,
     waits,
 )
+from wonder.coordinator import admission
 from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.reconciling import queued_runs
 from wonder.storage.runs.snapshots import load_oldest_snapshot, load_snapshot
 
 
@@ -62,6 +64,34 @@ async def test_further_runs_queue_in_order(store_url: str) -> None:
         assert all(abs(place - n) <= 1 for place, n in enumerate(gate.order))
         assert gate.most == 2
         await no_run_in_memory(wonder)
+
+
+async def test_a_run_that_is_queued_with_an_earlier_id_while_others_start_is_not_forgotten(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RES-6: ids are made before a start is stored, and another one may overtake it."""
+    gate, late = Gate(), list[str]()
+    async with running(store_url, gate=gate) as wonder:
+        await settle(wonder, rate_limits={"max_concurrent_runs": 1})
+        engine = wonder.engine
+        assert engine
+        first = await wonder.start(await wonder.deploy(GATED), {"n": 1})
+        sleeper = await wonder.deploy(bundle("sleeper", {"only": waits("sleep", {"ms": 3_600_000})}))
+        second = await wonder.start(sleeper)
+
+        async def look(*of: Any, **page: Any) -> list[str]:
+            found = await queued_runs(*of, **page)
+            if found == [second.id] and not late:
+                monkeypatch.setattr(engine.coordinator, "new_id", lambda: "0" * 26)
+                late.append((await engine.starter.start(sleeper, {})).run_id)
+            return found
+
+        monkeypatch.setattr(admission, "queued_runs", look)
+        gate.open.release()
+        await first.wait()
+        await status_of(wonder, second, "waiting")
+        assert late == ["0" * 26]
+        await status_of(wonder, late[0], "waiting")
 
 
 async def test_queued_runs_go_on_in_the_next_process(store_url: str) -> None:

@@ -82,11 +82,10 @@ class Admission:
 
     async def _admit_in_order(self, project_id: str) -> None:
         coordinator, counted = self._coordinator, self._counted.setdefault(project_id, set())
-        after = ""
+        after, known = "", self._queued.get(project_id)
         while True:
             # What is queued in a batch that is not durable could not be found.
             await coordinator.durable()
-            known = self._queued.get(project_id)
             limit = await self._limit_of(project_id)
             if limit is not None and len(counted) >= limit:
                 return
@@ -95,7 +94,8 @@ class Admission:
                 if self._queued.get(project_id) == known:
                     self._queued.pop(project_id, None)
                     return
-                after = ""
+                # One may have been queued behind our back, with an id from before.
+                after, known = "", self._queued.get(project_id)
             for run_id in found:
                 after = run_id
                 if coordinator.mine is not None and run_id not in coordinator.mine:
