@@ -28,9 +28,9 @@ from wonder.storage.store import Fence, Row
 from wonder.storage.tenancy import Home
 
 # Every engine looks through all installed packages, which takes longer than most simulations.
-registry.entry_points = cache(registry.entry_points)  # type: ignore[attr-defined,assignment]
+_POINTS = cache(registry.entry_points)  # type: ignore[attr-defined]
 # At ten looks a second, half of all operations would be looks for requests, and as many of the faults would meet them.
-engine._REQUESTS_SECONDS = 0.4
+_REQUESTS_SECONDS: Final = 0.4
 _RESTART_MS: Final = (0, 1, 5, 50, 500)
 _AGAIN_SECONDS: Final = 0.1
 _SLOW_TURN_MS: Final = 11.0
@@ -38,13 +38,19 @@ _SLOW_TURN_MS: Final = 11.0
 
 @contextmanager
 def same_order() -> Iterator[None]:
-    """Have sets gone through in the same order each time: by addresses, which are their hashes, it would be another."""
+    """Have sets gone through in the same order each time: by addresses, which are their hashes, it would be another.
+
+    Engines also begin faster here, and look for requests less often.
+    """
     kinds: tuple[Any, ...] = (LiveRun, TaskUnderWay)
     for kind in kinds:
         kind.__hash__ = lambda self: 0
+    before = registry.entry_points, engine._REQUESTS_SECONDS  # type: ignore[attr-defined]
+    registry.entry_points, engine._REQUESTS_SECONDS = _POINTS, _REQUESTS_SECONDS  # type: ignore[attr-defined]
     try:
         yield
     finally:
+        registry.entry_points, engine._REQUESTS_SECONDS = before  # type: ignore[attr-defined]
         for kind in kinds:
             del kind.__hash__
 

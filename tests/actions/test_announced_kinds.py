@@ -68,7 +68,7 @@ class Greet:
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def package(tmp_path: Path) -> Iterator[None]:
     """A package with one kind, installed as pip does: its module, and a folder that tells its entry points."""
     folder = tmp_path / "site"
     (folder / "acme_greetings-1.0.dist-info").mkdir(parents=True)
@@ -79,12 +79,19 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "acme_greetings-1.0.dist-info" / "entry_points.txt").write_text(
         "[wonder.actions]\ngreet = acme_greetings:GreetKind\n"
     )
-    monkeypatch.syspath_prepend(str(folder))
+    sys.path.insert(0, str(folder))
     invalidate_caches()
     announce_kinds()
     yield
-    sys.modules.pop("acme_greetings", None)
+    uninstall()
     KINDS.discover_by(dict)
+
+
+def uninstall() -> None:
+    """Take the package away again."""
+    sys.path[:] = [path for path in sys.path if not path.endswith("/site") or "pytest-of" not in path]
+    sys.modules.pop("acme_greetings", None)
+    invalidate_caches()
 
 
 def greets(**implementation: Any) -> dict[str, Any]:
@@ -150,8 +157,7 @@ async def test_act_8_what_was_deployed_with_a_package_fails_clearly_without_it(
     request.getfixturevalue("package")
     async with running(store_url) as wonder:
         await wonder.deploy(greets(greeting="Hello"))
-    request.getfixturevalue("monkeypatch").undo()
-    invalidate_caches()
+    uninstall()
     async with running(store_url) as wonder:
         result = await (await wonder.start("greet", {"name": "Ada"})).wait()
         assert result.error
