@@ -46,7 +46,7 @@ def same_order() -> Iterator[None]:
     for kind in kinds:
         kind.__hash__ = lambda self: 0
     before = registry.entry_points, engine._REQUESTS_SECONDS  # type: ignore[attr-defined]
-    registry.entry_points, engine._REQUESTS_SECONDS = _POINTS, _REQUESTS_SECONDS  # type: ignore[attr-defined]
+    registry.entry_points, engine._REQUESTS_SECONDS = _POINTS, _REQUESTS_SECONDS  # type: ignore[attr-defined,assignment]
     try:
         yield
     finally:
