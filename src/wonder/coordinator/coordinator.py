@@ -155,8 +155,7 @@ class Coordinator:
             run = (await self._loaded(under_way or self._begin_loading([run_id]))).get(run_id)
             # A load that began before we asked may not have seen a run that was stored since: then we look ourselves.
             if run is None and under_way is None:
-                # Or it was started while we looked, and is ahead of its rows.
-                return self._live.get(run_id)
+                return None
 
     async def hold(self, run_ids: Iterable[str]) -> list[LiveRun]:
         """Give several runs that stay in memory, all at once, until each is let go with `let_go`."""
