@@ -53,7 +53,7 @@ BUGS = (
     Bug(
         "cancellation-not-taken-back",
         "executor/limits.py",
-        "            self._task.uncancel()\n",
+        "            self._limited.uncancel()\n",
         "            pass\n",
         "an attempt that took too long ends the whole task as if somebody had cancelled it",
         (LIMITS,),
