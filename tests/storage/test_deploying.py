@@ -167,7 +167,7 @@ async def test_everything_else_of_a_bundle_is_stored_and_named_by_id(app: App) -
             }
         ),
         "prompts": {"p": {"template": "Say {{word}}", "requires": {"type": "object"}, "produces": {}}},
-        "models": {"m": {"provider": "local", "model_id": "small"}},
+        "models": {"m": {"provider": "mock", "model_id": "small"}},
         "mcp_servers": {"files": {"transport": "stdio", "command": ["files", "--root", "."]}},
         "artifact_types": {"report": {"schema": {"type": "object"}}},
         "vector_indexes": {
