@@ -12,7 +12,7 @@ from wonder.actions.registry import ActionRegistry
 from wonder.coordinator.worker import Dispatch, TaskEnded
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.tasks import TaskDef
-from wonder.engine.facts import Noted, TaskCompleted, TaskFailed
+from wonder.engine.facts import Metric, Noted, TaskCompleted, TaskFailed
 from wonder.engine.failure import Failure
 from wonder.errors import WonderError
 from wonder.executor.compiled import CompiledTask, compile_task
@@ -158,8 +158,12 @@ class LocalWork:
         token_id, used = self.dispatch.token_id, result.usage
         tokens = used.input_tokens + used.output_tokens or None
         cost = used.cost_usd or None
-        steps, noted = _steps(result.steps), (*_artifacts(result.steps), *result.noted)
-        metrics = tuple((one.name, one.value, one.dimensions) for one in result.metrics)
+        steps, noted = _steps(result.steps), result.noted
+        metrics: tuple[Metric, ...] = ()
+        if any(record.artifacts for record in result.steps):
+            noted = (*_artifacts(result.steps), *noted)
+        if result.metrics:
+            metrics = tuple((one.name, one.value, one.dimensions) for one in result.metrics)
         if result.error is None:
             done = (result.output, result.started_at_ms, result.attempts, steps, tokens, cost, noted, metrics)
             self._on_done(TaskCompleted(token_id, *done))
