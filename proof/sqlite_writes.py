@@ -104,15 +104,15 @@ class _RecordedFile(apsw.VFSFile):
         # SQLite's own file system syncs the folder with the first sync of a journal or a log, and never else.
         self._syncs_names = bool(flags[0] & _JOURNALS) and bool(flags[0] & apsw.SQLITE_OPEN_CREATE)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  # as apsw calls it
         super().xWrite(data, offset)
         self._record.note(Write(self._file, offset, bytes(data)))
 
-    def xTruncate(self, newsize: int) -> None:  # noqa: N802
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802  # as apsw calls it
         super().xTruncate(newsize)
         self._record.note(Truncate(self._file, newsize))
 
-    def xSync(self, flags: int) -> None:  # noqa: N802
+    def xSync(self, flags: int) -> None:  # noqa: N802  # as apsw calls it
         begin = self._record.place
         super().xSync(flags)
         self._record.note(Sync(self._file, begin))
@@ -126,13 +126,13 @@ class _RecordingFileSystem(apsw.VFS):
         self._record, self._base = record, apsw.vfs_names()[0]
         super().__init__("recording", self._base, makedefault=True)
 
-    def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
+    def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802  # as apsw calls it
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
         if not self._record.covers(path):
             return apsw.VFSFile(self._base, name, flags)
         return _RecordedFile(self._record, self._base, name, flags)
 
-    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802  # as apsw calls it
         super().xDelete(filename, syncdir)
         if self._record.covers(filename):
             self._record.deleted(filename)

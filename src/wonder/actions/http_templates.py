@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from wonder.actions.protocol import ActionFailed
+from wonder.actions.template_names import SECRETS, secrets_read
 from wonder.definitions.records.implementations import HttpRequest
 from wonder.language.templates import Template, compile_template
 from wonder.language.values import MAX_BYTES, JsonValue
@@ -71,11 +72,11 @@ class _Filled:
 
     def __init__(self, template: Template) -> None:
         self._template = template
-        self.secrets = [str(path[1]) for path in template.names if len(path) > 1 and path[0] == "secrets"]
+        self.secrets = secrets_read([template])
 
     def render(self, scope: dict[str, JsonValue], secrets: dict[str, str]) -> str:
         if self.secrets:
-            scope = {**scope, "secrets": {name: secrets[name] for name in self.secrets}}
+            scope = {**scope, SECRETS: {name: secrets[name] for name in self.secrets}}
         return self._template.render(scope)
 
 
