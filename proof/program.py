@@ -153,7 +153,11 @@ def _take_fence_away() -> None:
         except LeaseLost:
             return
 
+    async def unchecked(self: Lease) -> None:
+        pass
+
     Lease.renew = renewed  # type: ignore[method-assign]
+    Lease.check = Lease.try_to_write = unchecked  # type: ignore[method-assign]
 
 
 def run() -> None:
