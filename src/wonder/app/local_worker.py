@@ -160,8 +160,10 @@ class LocalWork:
         cost = used.cost_usd or None
         steps, noted = _steps(result.steps), result.noted
         metrics: tuple[Metric, ...] = ()
-        if any(record.artifacts for record in result.steps):
-            noted = (*_artifacts(result.steps), *noted)
+        for record in result.steps:
+            if record.artifacts:
+                noted = (*_artifacts(result.steps), *noted)
+                break
         if result.metrics:
             metrics = tuple((one.name, one.value, one.dimensions) for one in result.metrics)
         if result.error is None:

@@ -88,6 +88,11 @@ class Executor:
 
     async def _carry_out(self, taken: "TaskUnderWay | None") -> None:
         """Run a task, and what follows upon it at once: that needs neither a turn of the loop nor an asyncio task."""
+        if taken and len(self._under_way) > 1:
+            # Many results lead on together, and not each at once.
+            if result := await taken.run(taken.worker):
+                taken.deliver(result)
+            return
         hand = _Hand(self.services.environment.monotonic_ms() + _TURN_MS)
         while taken:
             taken = self._tell(hand, taken, await taken.run(hand.worker))
@@ -198,7 +203,7 @@ class TaskUnderWay:
                 self._ended.set_result(None)
         return self._ended
 
-    async def run(self, worker: "asyncio.Task[None]") -> TaskResult | None:
+    async def run(self, worker: "asyncio.Task[None] | None") -> TaskResult | None:
         """Run it; gives the result to deliver, or None when nobody waits for it any more. For its executor to call."""
         execution = self._execution
         if self._grace or not execution:
