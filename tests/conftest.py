@@ -1,5 +1,6 @@
 """What all tests share: a real PostgreSQL, and an empty store on each database."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from support.postgres import PostgresServer, start_postgres
 from support.stores import migrated_template, remove_sqlite_files
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store
+
+# Programs that tests start would else compile all of Wonder each time, where the environment forbids to keep bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / ".cache" / "bytecode"))
 
 
 @pytest.fixture(scope="session")
