@@ -177,8 +177,8 @@ class _Simulation:
     def _go_on(self, milliseconds: int) -> None:
         world, until_ms = self._world, self._world.now_ms + milliseconds
         while world.now_ms < until_ms and world.steps < _STEPS_MAX and world.step():
-            if world.events > _EVENTS_MAX:
-                # So much that it would go on for hours.
+            if world.events > _EVENTS_MAX and self._scenario.pattern is None:
+                # So much that it would go on for hours; a play ends by itself, and has to end as it should.
                 world.events = 0
                 world.happened["cut short"] += 1
                 self._clients.cancel_all()

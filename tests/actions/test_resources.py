@@ -103,6 +103,19 @@ async def test_a_model_is_found_by_its_id_or_name_as_it_is_now(store: Store, hom
         await resources.named(McpServer, home.project_id, stored.id)
 
 
+async def test_a_model_is_that_of_a_second_ago_at_most_and_never_older_than_its_run(store: Store, home: Home) -> None:
+    """RES-2: who changes a model and then starts a run sees the change; a run under way hears of it soon."""
+    now = Clock()
+    resources = Resources(store, now)
+    await put(store, model("small", home.project_id, model_id="first"))
+    assert (await resources.model_of_run("small", Origin(home.project_id, "run 1", "n"))).model_id == "first"
+    await put(store, model("small", home.project_id, model_id="second"))
+    assert (await resources.model_of_run("small", Origin(home.project_id, "run 1", "n"))).model_id == "first"
+    assert (await resources.model_of_run("small", Origin(home.project_id, "run 2", "n"))).model_id == "second"
+    now.now_ms += 1_000
+    assert (await resources.model_of_run("small", Origin(home.project_id, "run 1", "n"))).model_id == "second"
+
+
 async def test_what_belongs_to_another_project_is_as_good_as_none(store: Store, home: Home) -> None:
     """INV-7: neither by its id nor by its name."""
     theirs = await put(store, model("secret", await another_project(store)))

@@ -32,7 +32,7 @@ async def test_no_more_functions_run_at_once_than_there_are_threads() -> None:
             running += 1
             most = max(most, running)
             order.append(number)
-        time.sleep(0.002)
+        time.sleep(0.02)
         with lock:
             running -= 1
 
@@ -75,9 +75,11 @@ async def test_a_call_that_is_cancelled_in_line_is_never_run_and_blocks_nobody()
 async def test_lost_threads_are_replaced_up_to_a_bound_and_counted_until_they_return() -> None:
     """Beyond the bound they take up places of the pool, so that the number of threads has an end."""
     threads, release = Threads(threads_max=2, lost_max=3), threading.Event()
+    begun: list[int] = []
     for lost in range(1, 5):
-        blocked = asyncio.create_task(threads.call(release.wait))
-        await asyncio.sleep(0.005)
+        blocked = asyncio.create_task(threads.call(lambda: begun.append(1) or release.wait()))
+        # One that had not begun would return at once, without having run.
+        await until(lambda lost=lost: len(begun) == lost)
         blocked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await blocked

@@ -166,7 +166,7 @@ class KnownResources(Resources):
         """Give the settings."""
         return Tenancy("workspace", self.workspace, project_id, self.project)
 
-    async def named(self, kind: Any, project_id: str, id: str) -> Any:
+    async def model_of_run(self, id: str, origin: Origin) -> ModelProfile:
         """Give a model."""
         if id not in self.models:
             raise NotFound("model", id)

@@ -17,6 +17,7 @@ from wonder.storage.tenancy import load_project, load_workspace
 
 # A change of settings is heard of within this time; to read them with every call would cost more than many calls.
 _FRESH_MS: Final = 1_000
+_MODELS_MAX: Final = 1_000
 _PROMPTS_MAX: Final = 1_000
 
 Named = TypeVar("Named", ModelProfile, McpServer, VectorIndex)
@@ -68,6 +69,7 @@ class Resources:
         self._reader, self._now_ms = reader, now_ms
         self.secrets: Secrets = secrets or NoSecrets()
         self._tenancies: dict[str, tuple[int, Tenancy]] = {}
+        self._models: dict[tuple[str, str], tuple[int, ModelProfile]] = {}
         self._versions: dict[tuple[str, str, str], int] = {}
         self._definitions: dict[tuple[type, str, int], PromptSpec | ArtifactType] = {}
 
@@ -93,6 +95,21 @@ class Resources:
         if found is None or found.project_id != project_id:
             raise NotFound(_NOUNS[kind], id)
         return found
+
+    async def model_of_run(self, id: str, origin: Origin) -> ModelProfile:
+        """Give a model by its id or name, as it was a moment ago at most; raises NotFound.
+
+        It is never older than the run's first use of it: who changes a model and then starts a run sees the change.
+        """
+        key, now_ms = (origin.run_id, id), self._now_ms()
+        read_ms, known = self._models.get(key, (0, None))
+        if known is not None and 0 <= now_ms - read_ms < _FRESH_MS:
+            return known
+        known = await self.named(ModelProfile, origin.project_id, id)
+        while len(self._models) >= _MODELS_MAX:
+            del self._models[next(iter(self._models))]
+        self._models[key] = (now_ms, known)
+        return known
 
     async def at_start(self, kind: type[Versioned], id: str, origin: Origin) -> Versioned:
         """Give a definition at the version that was the newest when the run started (RES-4); raises NotFound."""

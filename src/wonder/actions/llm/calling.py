@@ -13,7 +13,7 @@ from wonder.actions.llm.rendering import CompiledPrompt
 from wonder.actions.llm.spending_protocol import ReservedCall, Spending
 from wonder.actions.llm.structure import Shape, shape_of
 from wonder.actions.llm.talk import Talk
-from wonder.actions.protocol import ActionContext, ActionFailed
+from wonder.actions.protocol import ActionContext, ActionFailed, Origin
 from wonder.actions.resources import Tenancy
 from wonder.definitions.records.implementations import LlmCall
 from wonder.definitions.records.providers import Structured
@@ -69,7 +69,7 @@ class ModelCall:
         """Ask the model and return its answer."""
         models, origin = self._models, context.origin
         tenancy = await models.resources.tenancy(origin.project_id)
-        profile = await self._profile(tenancy)
+        profile = await self._profile(tenancy, origin)
         allowed = tenancy.workspace.allowed_model_providers
         if allowed is not None and profile.provider not in allowed:
             raise _not_allowed(profile, allowed)
@@ -133,7 +133,7 @@ class ModelCall:
         worst_case_usd = self._models.prices.cost_usd(profile, most)
         return await reserved.enter_async_context(self._models.spending.call(context, tenancy, worst_case_usd))
 
-    async def _profile(self, tenancy: Tenancy) -> ModelProfile:
+    async def _profile(self, tenancy: Tenancy, origin: Origin) -> ModelProfile:
         wanted = self._configured.model_profile_id or tenancy.project.default_model_profile_id
         if wanted is None:
             message = (
@@ -141,7 +141,7 @@ class ModelCall:
                 "default_model_profile_id in the settings of the project"
             )
             raise ActionFailed("NO_MODEL", message)
-        return await self._models.resources.named(ModelProfile, tenancy.project_id, wanted)
+        return await self._models.resources.model_of_run(wanted, origin)
 
     def _shape(self, prompt: PromptSpec, profile: ModelProfile, client: Client) -> Shape:
         key = (prompt.id, prompt.version, profile.provider, client.structured)
