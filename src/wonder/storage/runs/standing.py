@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from wonder.language.values import encode_json
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.cells import from_json, number, text
-from wonder.storage.runs.headers import RunHeader, load_headers
+from wonder.storage.runs.headers import RunHeader, load_header
 from wonder.storage.runs.looking import InboxItem, inbox_of_run
 from wonder.storage.store import Reader
 
@@ -29,6 +30,18 @@ async def count_tokens(reader: Reader, run_id: str) -> list[NodeCount]:
 
 async def only_outside_moves(reader: Reader, header: RunHeader) -> bool:
     """Say whether only a person or an outside event can move a run on, its sub-workflows looked into (SPEC 13)."""
+    seen = {header.id: header.sequence}
+    if not await _waits_for_outside(reader, header, seen):
+        return False
+    # It was read bit by bit: that is how it stands only if nothing has moved meanwhile.
+    for run_id, sequence in seen.items():
+        if (await load_header(reader, run_id)).sequence != sequence:
+            return False
+    return True
+
+
+async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, int]) -> bool:
+    """Look at a run and the sub-workflows that it waits for, noting the last event of each."""
     if header.status == "paused":
         return True
     if header.status != "waiting":
@@ -37,7 +50,7 @@ async def only_outside_moves(reader: Reader, header: RunHeader) -> bool:
     timers = [text(key) for _, key, _ in await reader.fetch("timers_of_runs", ids)]
     if any(key != _WORKFLOW_TIMER for key in timers):
         return False
-    children = []
+    children: list[str] = []
     for row in await reader.fetch("live_tokens_of_runs", ids):
         wait = from_json(row[-1]) or {}
         kind = wait.get("kind")
@@ -45,12 +58,14 @@ async def only_outside_moves(reader: Reader, header: RunHeader) -> bool:
             children.append(wait["child_run_id"])
         elif text(row[3]) == "suspended" and kind not in _OUTSIDE:
             return False
-    called = await load_headers(reader, children)
-    # A child that is not there yet, or has just ended, is about to move its parent.
-    if len(called) < len(children):
-        return False
-    for child in called:
-        if not await only_outside_moves(reader, child):
+    for child_id in children:
+        try:
+            child = await load_header(reader, child_id)
+        except NotFound:
+            # It is about to start.
+            return False
+        seen[child_id] = child.sequence
+        if not await _waits_for_outside(reader, child, seen):
             return False
     return True
 
