@@ -63,6 +63,8 @@ class Greet:
 
     async def run(self, input: Any, context: ActionContext) -> Any:
         line = f"{self.configured.greeting}, {input['name']}"
+        if input.pop("name") == "odd":
+            return {"line": {1, 2}}
         return {"line": line.upper() if self.configured.tone.loud else line}
 '''
 
@@ -108,6 +110,20 @@ async def test_act_8_a_kind_of_a_package_is_deployed_and_run_like_ours(store_url
         await wonder.deploy(greets(greeting="Hello", tone={"loud": True}))
         result = await (await wonder.start("greet", {"name": "Ada"})).wait()
     assert (result.status, result.output) == ("completed", {"line": "HELLO, ADA"})
+
+
+@pytest.mark.usefixtures("package")
+async def test_act_8_what_it_gives_that_is_not_json_fails_its_task(store_url: str) -> None:
+    """ACT-8: with the place, once, and without harm to the engine."""
+    async with running(store_url) as wonder:
+        await wonder.deploy(greets(greeting="Hello"))
+        result = await (await wonder.start("greet", {"name": "odd"})).wait()
+        assert result.error
+        assert result.error["code"] == "BAD_RESULT"
+        assert str(result.error["message"]).startswith(
+            "the kind of action 'acme_greet' returned what can't be kept: at line"
+        )
+        assert (await (await wonder.start("greet", {"name": "Ada"})).wait()).status == "completed"
 
 
 @pytest.mark.usefixtures("package")

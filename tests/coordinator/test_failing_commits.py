@@ -287,7 +287,14 @@ async def test_a_run_on_which_the_engine_itself_fails_is_failed_and_others_go_on
         return decide(run, fact, **given)
 
     monkeypatch.setattr("wonder.coordinator.coordinator.decide", broken)
-    async with wonder_on(store_url, lambda store: store, {"bad": lambda: {"bad": True}, "good": dict}) as wonder:
+    called = 0
+
+    async def bad_at_once() -> dict[str, bool]:
+        nonlocal called
+        called += 1
+        return {"bad": True}
+
+    async with wonder_on(store_url, lambda store: store, {"bad": bad_at_once, "good": dict}) as wonder:
         bad = await wonder.start(await wonder.deploy(bundle("bad", {"only": calls("bad")})))
         good = await wonder.start(await wonder.deploy(bundle("good", {"only": calls("good")})))
         assert (await good.wait()).status == "completed"
@@ -295,5 +302,6 @@ async def test_a_run_on_which_the_engine_itself_fails_is_failed_and_others_go_on
             result = await bad.wait()
         assert result.error
         assert (result.status, result.error["code"]) == ("failed", "ENGINE_ERROR")
+        assert called == 1  # not again and again: what it does in the world would be done each time
         await no_run_in_memory(wonder)
     await assert_sound(store_url)

@@ -75,6 +75,7 @@ class Coordinator:
         self.commits = GroupCommit(store, lease, self._release, self._lose)
         self._live: dict[str, LiveRun] = {}
         self._loading: dict[str, asyncio.Task[dict[str, LiveRun]]] = {}
+        self._broken: dict[str, Failure] = {}
         self._young: deque[tuple[int, LiveRun, str]] = deque()
         self._acts = _ACTS
         self._pause_ms = 0.0
@@ -288,8 +289,14 @@ class Coordinator:
         for run in runs:
             self.adopt(run)
             self.on_status(run, run.state.status)
+        broken = {run_id: self._broken.pop(run_id, None) for run_id in run_ids}
         for run in runs:
-            self.resume_work(run)
+            if failure := broken[run.id]:
+                # Nothing is done again: it would lead to the same failure, and the world would see it each time.
+                self.take(run, RunBroken(failure))
+                self.rest(run)
+            else:
+                self.resume_work(run)
         return {run.id: run for run in runs}
 
     async def _read(self, run_ids: Sequence[str]) -> list[LiveRun]:
@@ -371,8 +378,8 @@ class Coordinator:
         if not self._drop(run) or not again:
             return
         failure = Failure("ENGINE_ERROR", f"the engine failed: {type(error).__name__}: {error}; please report this")
-        self._begin_loading([run.id], self._settled)
-        self.spawn(self._bring_parked(run.id, RunBroken(failure)))
+        self._broken[run.id] = failure
+        self.spawn(self._loaded(self._begin_loading([run.id], self._settled)))
 
     async def _settled(self) -> None:
         """Wait for what is decided already, which is right and will be in the rows, or be lost."""

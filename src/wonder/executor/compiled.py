@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from wonder.actions.errors import NotExecutable
+from wonder.actions.foreign import ForeignAction, ForeignContextAction, is_foreign
 from wonder.actions.protocol import CompiledAction, ContextAction, TaskContext, Use
 from wonder.actions.registry import ActionRegistry
 from wonder.actions.updating import TASK_NAMES
@@ -106,13 +107,16 @@ def _step(
     if on_context and getattr(kind.read(action), "scope", "task") == "workflow":
         reason = "it works on the workflow's context, so the coordinator carries it out (FIL-2)"
         raise NotExecutable(action.name, action.kind, reason)
+    acting, applied = cast(CompiledAction, compiled), cast(ContextAction, compiled)
+    if is_foreign(kind):
+        acting, applied = ForeignAction(acting, kind.kind), ForeignContextAction(applied, kind.kind)
     targets = {target: parse_target(target).path for target in step.output_mapping or {}}
     return CompiledStep(
         ref=step.ref,
         on_failure=step.on_failure,
         condition=_condition(step.condition) if step.condition else None,
-        act=None if on_context else _act(action, cast(CompiledAction, compiled)),
-        on_context=cast(ContextAction, compiled) if on_context else None,
+        act=None if on_context else _act(action, acting),
+        on_context=applied if on_context else None,
         input_mapping=compile_mapping(step.input_mapping),
         # As one template: a query that finds nothing leaves its key out (CTX-5), and so writes nothing.
         output_mapping=compile_mapping(step.output_mapping) if step.output_mapping else None,
