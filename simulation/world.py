@@ -12,6 +12,8 @@ from simulation.faults import Fault
 from simulation.loop import SimulatedLoop
 
 START_MS: Final = 1_800_000_000_000
+# So many callbacks, or events that are stored.
+_WORK_OF_A_MILLISECOND: Final = 200
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -36,6 +38,7 @@ class World:
         self.tasks = 0
         self.commits = 0
         self.steps = 0
+        self._worked = 0
         self.events = 0
         """How many events were written."""
         self.has_faults = True
@@ -122,7 +125,11 @@ class World:
         is_due = bool(heap) and heap[0].due_ms <= self.now_ms
         if ready and not (is_due and self.random.random() < 0.5):
             loop = ready[0] if len(ready) == 1 else self.random.choice(ready)
+            events = self.events
             loop.run_one()
+            # Work takes time too: a run that never waits would else stop the clock for everybody.
+            passed_ms, self._worked = divmod(self._worked + 1 + self.events - events, _WORK_OF_A_MILLISECOND)
+            self.now_ms += passed_ms
             return True
         if not heap:
             return False
