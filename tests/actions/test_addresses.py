@@ -310,7 +310,7 @@ async def test_a_refusal_says_what_the_host_is_and_what_can_be_done(network: Fak
             await asking.ask("http://intranet/")
     assert str(refused.value) == (
         "GET http://intranet/ failed: intranet is 10.0.0.7, a private network, which no action may reach; use a public "
-        "address, or set allow_private_addresses in the settings of the workspace"
+        "address, or allow such ones in the workspace: wonder workspace set allow_private_addresses true"
     )
     assert refused.value.details == {"host": "intranet", "address": "10.0.0.7", "reason": "a private network"}
     assert not refused.value.retryable

@@ -17,9 +17,12 @@ from support.tasks import ORIGIN, action
 from wonder.actions.announcing import announce_kinds
 from wonder.actions.guide import all_guides
 from wonder.actions.protocol import ActionContext, ActionFailed, Use
+from wonder.app.api import Wonder
 from wonder.cli.main import main
 from wonder.definitions.file_form.json_schema import file_form_schema
 from wonder.definitions.kinds import KINDS
+from wonder.storage.secret_keys import key_source
+from wonder.storage.secrets import Owner, set_secret
 
 MODULE = '''
 """A package of somebody else's."""
@@ -29,6 +32,9 @@ from typing import Any, ClassVar
 from wonder.actions.protocol import ActionContext, ActionKind, Use
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.fields import Record
+
+
+SEEN: list[str] = []
 
 
 class Tone(Record):
@@ -63,6 +69,9 @@ class Greet:
 
     async def run(self, input: Any, context: ActionContext) -> Any:
         line = f"{self.configured.greeting}, {input['name']}"
+        if self.configured.token:
+            SEEN.append(self.configured.token)
+            line += f" with {self.configured.token}"
         if input.pop("name") == "odd":
             return {"line": {1, 2}}
         return {"line": line.upper() if self.configured.tone.loud else line}
@@ -127,6 +136,43 @@ async def test_act_8_what_it_gives_that_is_not_json_fails_its_task(store_url: st
 
 
 @pytest.mark.usefixtures("package")
+async def test_act_8_its_secret_fields_hold_the_secrets_when_it_runs(store_url: str) -> None:
+    """ACT-8, INV-8: as they are at that time; what it shows of them is redacted."""
+
+    async def store(wonder: Wonder, value: str) -> None:
+        app, owner = wonder.app, Owner("project", wonder.app.home.project_id)
+        await set_secret(app.store, key_source(store_url), owner, "TOKEN", value, clock=app.clock, new_id=app.new_id)
+
+    async with running(store_url) as wonder:
+        await wonder.deploy(greets(greeting="Hello", token="Bearer {{secrets.TOKEN}}"))
+        missing = await (await wonder.start("greet", {"name": "Ada"})).wait()
+        assert missing.error
+        assert missing.error["code"] == "SECRET_MISSING"
+        await store(wonder, "first-5kq9-token")
+        first = await (await wonder.start("greet", {"name": "Ada"})).wait()
+    async with running(store_url) as wonder:
+        await store(wonder, "second-7xw2-token")
+        second = await (await wonder.start("greet", {"name": "Ada"})).wait()
+    assert sys.modules["acme_greetings"].SEEN == ["Bearer first-5kq9-token", "Bearer second-7xw2-token"]
+    assert first.output == second.output == {"line": "Hello, Ada with Bearer [secret TOKEN]"}
+
+
+@pytest.mark.usefixtures("package")
+async def test_act_8_a_secret_field_that_reads_more_than_secrets_fails_its_task(store_url: str) -> None:
+    """ACT-8: rather than leave out what stands there."""
+    async with running(store_url) as wonder:
+        app, owner = wonder.app, Owner("project", wonder.app.home.project_id)
+        await set_secret(
+            app.store, key_source(store_url), owner, "TOKEN", "x5kq9-token", clock=app.clock, new_id=app.new_id
+        )
+        await wonder.deploy(greets(greeting="Hello", token="{{name}} {{secrets.TOKEN}}"))
+        result = await (await wonder.start("greet", {"name": "Ada"})).wait()
+    assert result.error
+    assert result.error["code"] == "BAD_SECRET_FIELD"
+    assert "{{name}}" in str(result.error["message"])
+
+
+@pytest.mark.usefixtures("package")
 @pytest.mark.parametrize(
     ("implementation", "code", "where"),
     [
@@ -184,7 +230,7 @@ async def test_act_8_what_was_deployed_with_a_package_fails_clearly_without_it(
 def test_act_8_the_kind_that_the_guide_shows_works() -> None:
     """ACT-8"""
     guide = (Path(__file__).parents[2] / "docs" / "own-kinds.md").read_text("utf-8")
-    (source,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    source, *_ = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     names: dict[str, Any] = {"__name__": "acme_greetings"}
     exec(source, names)
     compiled = names["GreetKind"]().compile(action("greet", "acme_greet", {"greeting": "Hi", "loud": True}), Use())

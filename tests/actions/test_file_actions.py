@@ -15,6 +15,7 @@ import pytest
 from support.settled import SettledResources
 from support.tasks import action, bench, step, task
 from wonder.actions import project_files
+from wonder.actions.private_places import kept_private
 from wonder.actions.project_files import BYTES_MAX
 from wonder.actions.protocol import ActionFailed
 from wonder.executor.results import Failure, TaskResult
@@ -218,7 +219,7 @@ async def test_res_6_without_files_root_no_file_can_be_touched(kind: str, tmp_pa
     for root in (None, tmp_path / "missing"):
         error = await refusal(kind, root, path="x", **content)
         assert error.code == "FILES_ROOT_MISSING"
-        assert "setting" in error.message
+        assert "wonder project set files_root FOLDER" in error.message
 
 
 async def test_inv_4_what_a_crash_left_goes_when_the_action_is_done_again(root: Path) -> None:
@@ -239,3 +240,26 @@ async def test_act_10_a_thousand_files_leave_no_descriptor_open(root: Path) -> N
             project_files.read_bytes(str(root), "a/b")
     await asyncio.sleep(0)
     assert len(names(Path("/proc/self/fd"))) == before
+
+
+async def test_act_10_what_the_engine_keeps_for_itself_is_neither_read_nor_written(root: Path) -> None:
+    """INV-8: whoever reads the key opens every secret, and files_root may well hold it."""
+    home = root / ".wonder"
+    (home / "objects" / "ab").mkdir(parents=True)
+    for path in (home / "key", home / "objects" / "ab" / "cd", root / "orders.db", root / "orders.db-wal"):
+        path.write_text("the engine's")
+    os.link(home / "key", root / "innocent")
+    (root / "orders.dbx").write_text("mine")
+    database = root / "orders.db"
+    with kept_private([home, home / "key", home / "objects", database, root / "later" / "key"]):
+        (root / "later").mkdir()
+        own = (".wonder/key", ".wonder/objects/ab/cd", "orders.db", "orders.db-wal", "innocent")
+        for path in own:
+            assert (await refusal("read_file", root, path=path)).code == "PATH_PRIVATE"
+        for path in (*own, ".wonder/new", ".wonder/objects/ab/new", "later/key", "orders.db-shm"):
+            assert (await refusal("write_file", root, path=path, content="x")).code == "PATH_PRIVATE"
+        assert (await refusal("read_file", home, path="objects/ab/cd")).code == "PATH_PRIVATE"
+        assert (await read(root, "orders.dbx"))["content"] == "mine"
+        await write(root, "later/keys", "mine too")
+    assert (await read(root, "orders.db"))["content"] == "the engine's"
+    assert names(root / "later") == {"keys"}

@@ -11,6 +11,7 @@ from support.tasks import Bench
 from wonder.actions.guide import all_guides
 from wonder.cli.main import main
 from wonder.definitions.kinds import KINDS
+from wonder.definitions.records.actions import SCOPED_KINDS
 from wonder.definitions.source import read_source
 
 GUIDES = {guide.kind: guide for guide in all_guides()}
@@ -37,6 +38,14 @@ def test_act_10_every_field_of_each_kind_is_shown_with_its_type_and_default(kind
         assert told.required == field.is_required()
         assert told.default == (None if field.is_required() else field.default)
         assert told.may_hold_secrets == (name in record.secret_fields)
+
+
+@pytest.mark.parametrize("kind", sorted(SCOPED_KINDS))
+def test_fil_2_the_scope_of_a_kind_is_shown_as_it_is_in_line_too(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """FIL-2"""
+    assert main(["actions", "show", kind]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("scope ")]
+    assert line.split(maxsplit=4)[4] == '"task"    in line in a node: "workflow"'
 
 
 def test_act_10_every_kind_that_can_be_run_has_a_guide() -> None:

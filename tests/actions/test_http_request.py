@@ -60,7 +60,7 @@ async def failure(asking: Asking, url: str, input: Any = None, **fields: Any) ->
 async def test_act_9_url_headers_and_body_are_templates_over_the_input(asking: Asking, peer: HttpPeer) -> None:
     peer.answers["/users/a%2Fb%20c%3F"] = answer(200, {"id": 7}, X_Kind="user", content_type="application/json")
     output = await asking.ask(
-        peer.url + "/users/{{id}}?q={{q}}&n={{n}}",
+        peer.url + "/users/{{id}}?q={{input.q}}&n={{n}}",
         {"id": "a/b c?", "q": "x&y=ü", "n": 3, "who": {"name": 'A "quoted" name'}, "lang": "de"},
         method="POST",
         headers={"X-Lang": "{{lang}}"},

@@ -14,6 +14,7 @@ import pytest
 from support.settled import SettledResources
 from support.tasks import ORIGIN, action, bench, step, task, until
 from wonder.actions import command_output
+from wonder.actions.removing import remove_folder
 from wonder.executor.results import Failure, TaskResult
 
 PYTHON = sys.executable
@@ -387,3 +388,27 @@ async def test_inv_8_a_line_that_may_hold_a_secret_is_not_cut_for_the_message() 
     assert error.message.endswith("ended with exit code 1")
     error = await refusal(script, shell=True, env={"S": "no secret at all"})
     assert error.message.endswith("xxno secret ")
+
+
+def test_a_folder_is_removed_however_deep_it_is(tmp_path: Path) -> None:
+    """What a command has left may be deeper than Python's own way out of it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    root = tmp_path / "root"
+    root.mkdir()
+    inside = os.open(root, os.O_RDONLY)
+    for _ in range(3_000):
+        os.mkdir("d", dir_fd=inside)
+        os.symlink(outside, "link", dir_fd=inside)
+        inner = os.open("d", os.O_RDONLY, dir_fd=inside)
+        os.close(inside)
+        inside = inner
+    os.close(inside)
+    (root / "closed").mkdir()
+    (root / "closed" / "file").write_text("x")
+    (root / "closed").chmod(0)
+    remove_folder(str(root))
+    assert not root.exists()
+    assert (outside / "kept").exists()
+    remove_folder(str(root))

@@ -191,6 +191,24 @@ async def test_inv_1_what_a_process_reserved_when_it_ended_counts_as_spent(store
     await second.release()
 
 
+async def test_res_6_an_alert_that_lost_calls_have_reached_is_told_by_the_next_call(store: Store, time: Time) -> None:
+    of = tenancy({"max_monthly_spend_cents": 100, "alert_threshold_cents": 50}, {"alert_threshold_cents": 99})
+    first = await claim_lease(store, "first")
+    assert first
+    entered = StoredSpending(store, first, time.now_ms, new_ulid).call(context(), of, 0.6)
+    await entered.__aenter__()
+    await first.release()
+    second = await claim_lease(store, "second")
+    assert second
+    after = StoredSpending(store, second, time.now_ms, new_ulid)
+    await after.recover()
+    noted = [(await spend(after, of, 0.01, 0.01)).noted for _ in range(2)]
+    told = [[(type, metadata["scope"], metadata["month"]) for type, metadata in one or []] for one in noted]
+    assert told == [[("budget_alert", "project", "2026-11")], []]
+    await entered.__aexit__(None, None, None)
+    await second.release()
+
+
 async def test_inv_3_a_call_that_is_cancelled_is_settled_all_the_same(store: Store, spending: StoredSpending) -> None:
     begun = asyncio.Event()
 

@@ -10,6 +10,7 @@ from wonder.cli.live_view import _View
 from wonder.cli.progress import ProgressLines, columns
 from wonder.observe.watching import Progress
 from wonder.storage.runs.headers import RunHeader
+from wonder.storage.runs.looking import InboxItem
 from wonder.storage.runs.standing import NodeCount
 
 _TEXT = "the  quick\nbrown fox jumps over the lazy dog and away it goes, far far away over all the hills"
@@ -58,6 +59,37 @@ def test_a_pipe_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], mon
     monkeypatch.setattr(live_view, "_PLAIN_SECONDS", 0.0)
     view.show(REFS, counts, header())
     assert capsys.readouterr().out == "running: 3 of 5 node executions done\n"
+
+
+def test_a_pipe_is_told_of_a_node_that_waits_in_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RES-6"""
+    monkeypatch.setattr(live_view, "_PLAIN_SECONDS", 0.0)
+    view = _View(on_terminal=False, quiet=False)
+    view.progress.add([tells({"waiting_for": "max_llm_calls_per_hour", "ahead": 4})])
+    view.show(REFS, [NodeCount("n2", "executing", 1)], header())
+    assert capsys.readouterr().out == "running: 0 of 1 node executions done; work waits in line: 4 ahead\n"
+    view.show(REFS, [NodeCount("n2", "completed", 1), NodeCount("n3", "executing", 1)], header())
+    assert capsys.readouterr().out == "running: 1 of 2 node executions done\n"
+
+
+def test_a_question_is_shown_once_above_the_picture_of_a_run_that_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """ACT-4: at second sight, because a run that only waits is reported with its questions."""
+    known = dict.fromkeys(InboxItem.__struct_fields__)
+    item = InboxItem(**(known | {"id": "ITEM", "kind": "human_input", "prompt": "Go?\x1b[2J", "schema": {}}))  # type: ignore[arg-type]
+    view = _View(on_terminal=True, quiet=False)
+    view.show(REFS, [NodeCount("n2", "suspended", 1)], header())
+    view.ask([item])
+    assert "Go?" not in capsys.readouterr().out
+    view.ask([item])
+    shown = capsys.readouterr().out
+    assert shown.startswith("\x1b[2A\x1b[JGo?\\x1b[2J\n")
+    assert "wonder answer ITEM JSON" in shown
+    view.ask([item])
+    view.ask([])
+    view.ask([item])
+    assert capsys.readouterr().out == ""
 
 
 def tells(progress: Any, node: str = "work", branch: str = "0") -> Progress:

@@ -59,6 +59,27 @@ def test_settings_are_changed_one_by_one_and_shown(wonder: Any) -> None:
     assert json.loads(wonder("workspace", "show", "--json")[1])["settings"]["allowed_model_providers"] is None
 
 
+def test_a_files_root_is_stored_as_the_absolute_path_that_it_means_here(wonder: Any, tmp_path: Path) -> None:
+    status, printed = wonder("project", "set", "files_root", "work")
+    assert (status, str(tmp_path / "work") in printed) == (0, True)
+    assert json.loads(wonder("project", "show", "--json")[1])["settings"]["files_root"] == str(tmp_path / "work")
+
+
+@pytest.mark.parametrize("noun", ["project", "workspace"])
+def test_every_setting_is_documented(wonder: Any, noun: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    assert (
+        wonder(
+            noun, "set", "foreach_limit" if noun == "project" else "allow_shell", "1" if noun == "project" else "true"
+        )[0]
+        == 0
+    )
+    printed = wonder(noun, "show")[1]
+    keys = [line.split()[0] for line in printed.splitlines()[1:] if line and not line.startswith("spent")]
+    assert len(keys) > 5
+    assert [key for key in keys if f"`{key}`" not in page] == []
+
+
 @pytest.mark.parametrize(
     ("scope", "key", "value", "reason"),
     [

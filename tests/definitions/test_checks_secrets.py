@@ -122,6 +122,12 @@ def test_inv_8_anywhere_else_a_secret_is_refused_with_where_and_how(place: str) 
     assert "url_template" in fault.hint or "{{secrets.NAME}}" in fault.hint
 
 
+def test_inv_8_a_secret_in_a_list_is_told_by_the_name_of_its_field() -> None:
+    """INV-8"""
+    (fault,) = faults_in(workflow({"a": node("shell_command", {"command": ["echo", TEXT]})}))
+    assert "what becomes of 'command' is kept or shown" in fault.message
+
+
 @pytest.mark.parametrize(
     "template",
     [
@@ -135,7 +141,8 @@ def test_inv_8_anywhere_else_a_secret_is_refused_with_where_and_how(place: str) 
 )
 def test_inv_8_a_secret_is_seen_however_a_template_names_it(template: str) -> None:
     """INV-8"""
-    assert codes_in(workflow({"a": node("human_input", {"prompt": template})})) == ["secret_misplaced"]
+    asks = node("human_input", {"prompt": template}) | {"input_mapping": {"xs": "$.input"}}
+    assert codes_in(workflow({"a": asks})) == ["secret_misplaced"]
 
 
 def test_a_mapping_that_seems_to_use_a_secret_is_warned_of() -> None:

@@ -188,6 +188,7 @@ def test_ret_3_a_time_out_above_the_one_around_it_is_a_warning(
         ({"until": "soon"}, "sleep", "bad_form"),
         ({}, "sleep", "ms_or_until"),
         ({"metric_name": "m", "value": {"expr": "1 +"}}, "emit_metric", "expression_syntax"),
+        ({"metric_name": "m", "value": 1, "dimensions": {"__name__": "x"}}, "emit_metric", "reserved_name"),
         ({"metric_name": "m", "value": "1"}, "emit_metric", "wrong_type"),
         ({"metric_name": "m", "value": 1, "dimensions": {"d": "{{"}}, "emit_metric", "template_syntax"),
         ({"artifact_type_id": "blob", "content_mapping": "$x"}, "write_artifact", "mapping_syntax"),

@@ -32,7 +32,7 @@ def decided(request: RequestInput, **answer: Any) -> InputGiven:
 def test_res_6_a_task_over_budget_waits_for_a_person() -> None:
     player, request = at_the_gate()
     assert (request.kind, player.run.status) == ("budget", "waiting")
-    assert "extend the budget, or let it fail?" in request.prompt
+    assert "extend the budget for this month by so many cents, or let it fail?" in request.prompt
     assert [e.cost_usd for e in player.events("token_suspended")] == [0.25]
     assert check_answer(player.token("a"), {"decision": "extend"})
     assert check_answer(player.token("a"), {"decision": "abort"})

@@ -3,9 +3,12 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from support.tasks import ORIGIN, ManualEnvironment, action, bench, step, task
 from wonder.actions.protocol import Origin
 from wonder.actions.python import current_context
+from wonder.definitions.records.actions import Execution, RetryPolicy
 
 
 def charge_once(**idempotency: Any) -> Any:
@@ -28,6 +31,43 @@ async def test_ret_4_a_second_execution_with_the_same_key_returns_the_first_resu
         ]
     assert outputs == [1, 1, 2, 1]
     assert charged == ["order-7", "order-8"]
+
+
+async def test_ret_4_a_key_reads_the_fields_of_the_input_by_their_names() -> None:
+    """RET-4, ACT-9: but `input`, `run_id`, `node` and `branch` mean what they mean everywhere."""
+    keys: list[Any] = []
+
+    async def charge(**given: Any) -> None:
+        keys.append(current_context().idempotency_key)
+
+    act = charge_once(key_template="{{order}}{{#if note}}-{{note}}{{/if}} {{run_id}} {{input.node}} {{node}}")
+    async with bench() as it:
+        await it.run(task(step("charge")), {"order": 7, "node": "mine", "run_id": "mine"}, act, charge=charge)
+    assert keys == ["7 run-1 mine node"]
+
+
+@pytest.mark.parametrize(
+    ("template", "input", "told"),
+    [
+        ("order-{{ordr}}", {"order": 7}, "{{ordr}} of its idempotency key 'order-{{ordr}}' is not there"),
+        ("order-{{input.order.id}}", {"order": 7}, "{{input.order.id}} of"),
+        ("order-{{order}}", {"order": None}, "is null"),
+        ("order-{{input}}", {"order": 7}, "is an object"),
+    ],
+)
+async def test_ret_4_a_key_of_which_a_variable_is_missing_fails_the_action(
+    template: str, input: Any, told: str
+) -> None:
+    """RET-4: it would be the key of other executions too; and another attempt would not mend it."""
+    charged: list[Any] = []
+    act = charge_once(key_template=template)
+    act = act.model_copy(update={"execution": Execution(retry_policy=RetryPolicy(max_attempts=3))})
+    async with bench() as it:
+        result = await it.run(task(step("charge")), input, act, charge=lambda **given: charged.append(given))
+    assert result.error
+    assert result.error.code == "IDEMPOTENCY_KEY_UNKNOWN"
+    assert told in result.error.message
+    assert (result.error.retryable, charged) == (False, [])
 
 
 async def test_ret_4_only_successes_are_kept() -> None:

@@ -52,6 +52,15 @@ SPELLED: dict[str, Any] = {
     "HTML": html.escape,
     "HTML of another kind": lambda text: html.escape(text).replace("&#x27;", "&#39;"),
     "Latin-1": lambda text: text.encode().decode("latin-1"),
+    "HTML in HTML": lambda text: html.escape(html.escape(text)),
+    "lower case": str.lower,
+    "upper case": str.upper,
+    "a shell's word": lambda text: text.replace("'", "'\"'\"'"),
+    "a shell's double quotes": lambda text: re.sub(r'["$`\\]', r"\\\g<0>", text),
+    "quotes that are doubled": lambda text: text.replace("'", "''"),
+    "bytes of Python": lambda text: repr(text.encode())[2:-1],
+    "base64 of UTF-16": lambda text: base64.b64encode(text.encode("utf-16-le")).decode(),
+    "one line": lambda text: " ".join(text.split()),
 }
 
 
@@ -108,6 +117,54 @@ def test_inv_8_what_is_left_of_a_secret_that_was_cut_off_is_found(around: str) -
         assert hides.text(f"token={PLAIN[:length]}{around}") == f"token=[secret A]{around}"
         assert hides.text(f"{around}{PLAIN[-length:]} was refused") == f"{around}[secret A] was refused"
         assert hides.value([PLAIN[:length] + around, 1]) == [f"[secret A]{around}", 1]
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("answered with 400: ", "; correct the request"),
+        ("no host: '", "' can't be found"),
+        ("x=", "… (2,300 characters)"),
+    ],
+)
+def test_inv_8_what_is_left_of_a_secret_is_found_in_the_middle_of_a_message(before: str, behind: str) -> None:
+    """INV-8: our own messages cut what they quote, and go on behind it."""
+    token = "Kx9-canary-Secret-7fQ2mZpL0vWb3TyR"
+    hides = redactor(token, ODD)
+    for length in range(16, len(token)):
+        assert hides.text(f"{before}{token[:length]}{behind}") == f"{before}[secret A]{behind}"
+        assert hides.text(f"{before}…{token[-length:]}{behind}") == f"{before}…[secret A]{behind}"
+        assert hides.value({"a": [f"{before}{token[:length]}{behind}"]}) == {"a": [f"{before}[secret A]{behind}"]}
+    # Nearly all of it is not there by chance, whatever stands behind.
+    assert hides.text(f"{token[:-3]}and{token[3:]}") == "[secret A]and[secret A]"
+    for length in range(12, len(ODD)):
+        assert ODD[:length] not in hides.text(f"{before}{ODD[:length]}{behind}")
+
+
+@pytest.mark.parametrize(
+    "text", ["the password is wrong", "password-less", "a https://hooks.example.com/other hook", "customer_database x"]
+)
+def test_words_that_a_secret_begins_with_are_left_as_they_are(text: str) -> None:
+    hides = redactor("password-8271", "https://hooks.example.com/services/T0/B0/93nc83", "customer_db_9173_secret")
+    assert hides.text(text) is text
+
+
+def test_a_secret_of_very_many_lines_is_found_in_little_time() -> None:
+    """It took 38 s: each of its lines was looked for by itself in all of a text."""
+    lines = [f"{number * 2_654_435_761 % 2**32:08x}{number:024x}" for number in range(1_000)]
+    hides = redactor("\n".join(lines))
+    begun = time.process_time()
+    shown = hides.value({"lines": [*lines, "words and more words " * 100_000]})
+    assert time.process_time() - begun < 3
+    assert set(shown["lines"][:-1]) == {"[secret A]"}
+
+
+def test_bytes_that_go_on_are_not_taken_for_a_part() -> None:
+    hides = redactor(PLAIN)
+    cut = f"x={PLAIN[:-2]}".encode()
+    assert hides.data(cut, more=True) == cut
+    assert hides.data(cut) == b"x=[secret A]"
+    assert hides.data(PLAIN.encode("utf-16-le") + b"\xbf\x80") == b"[secret A]\xbf\x80"
 
 
 def test_of_secrets_that_overlap_nothing_is_left() -> None:

@@ -28,3 +28,5 @@ def test_a_plot_goes_from_nothing_to_the_largest() -> None:
     assert sparkline([0, 1, 2, 4, 7]) == "▁▂▃▅█"
     assert sparkline([0, 0]) == "▁▁"
     assert sparkline([-1, 0, 1]) == "▁▅█"
+    assert sparkline([None, 1, None, 2]) == "▁▅▁█"
+    assert sparkline([None, -1, None, -2]) == " ▅ ▁"

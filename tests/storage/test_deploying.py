@@ -12,16 +12,17 @@ from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_text, load_value
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
-from wonder.definitions.records.resources import VectorIndex
-from wonder.definitions.records.tenancy import Library
+from wonder.definitions.records.resources import McpServer, VectorIndex
+from wonder.definitions.records.tenancy import Library, WorkspaceSettings
 from wonder.definitions.records.workflows import Workflow
 from wonder.storage.clock import utc_now
 from wonder.storage.definitions import Owner, load_definition, load_triggers
 from wonder.storage.deploying import Deployed
 from wonder.storage.named_resources import find_resource, put_resource
 from wonder.storage.names import find_definition
+from wonder.storage.resource_errors import ServerFixed
 from wonder.storage.store import Store
-from wonder.storage.tenancy import create_library, ensure_default
+from wonder.storage.tenancy import create_library, ensure_default, put_workspace_settings
 from wonder.storage.written import load_written
 
 
@@ -193,6 +194,29 @@ async def test_everything_else_of_a_bundle_is_stored_and_named_by_id(app: App) -
     assert deployed.main
     (trigger,) = await load_triggers(app.store, deployed.main.id, deployed.main.version)
     assert (trigger.workflow_id, trigger.inputs) == ("test", {"x": "@output"})
+
+
+async def test_res_6_a_bundle_can_not_change_a_server_that_the_workspace_allows(app: App) -> None:
+    """What an admin has allowed is the server that was there then, and not whatever a file calls by its name."""
+
+    def serves(*command: str) -> dict[str, Any]:
+        return {"mcp_servers": {"git": {"transport": "stdio", "command": list(command)}}}
+
+    async def allow(names: list[str]) -> None:
+        async with app.store.transaction() as transaction:
+            settings = WorkspaceSettings(allowed_mcp_servers=names)
+            await put_workspace_settings(transaction, app.home.workspace_id, settings)
+
+    await deploy(app, serves("mcp-server-git"))
+    await allow(["git"])
+    await deploy(app, serves("mcp-server-git"))
+    with pytest.raises(ServerFixed, match="'git'"):
+        await deploy(app, serves("sh", "-c", "id"))
+    stored = await find_resource(app.store, McpServer, app.home.project_id, "git")
+    assert isinstance(stored, McpServer)
+    assert stored.connection.command == ["mcp-server-git"]  # type: ignore[union-attr]
+    await allow([])
+    await deploy(app, serves("mcp-server-git", "--verbose"))
 
 
 async def test_ctx_2_deploying_makes_the_context_tables_and_a_view_for_people(app: App) -> None:

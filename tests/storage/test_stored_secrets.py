@@ -16,6 +16,7 @@ from wonder.storage.sealing import SecretBroken, SecretKeyMissing, new_key
 from wonder.storage.secret_keys import KeySource
 from wonder.storage.secrets import (
     LENGTH_MAX,
+    LINES_MAX,
     Owner,
     SecretRefused,
     delete_secret,
@@ -116,6 +117,7 @@ async def test_inv_7_a_secret_is_found_neither_from_another_project_nor_from_ano
         ("TOKEN", "short", "at least 8"),
         ("TOKEN", "", "at least 8"),
         ("TOKEN", "x" * (LENGTH_MAX + 1), "too long"),
+        ("TOKEN", "x\n" * (LINES_MAX + 1), "1,001 lines is too long"),
         ("TOKEN", "with\0zero", "U\\+0000"),
         ("TOKEN", "half a \ud800 pair", "Unicode"),
         ("", CANARY, "name"),

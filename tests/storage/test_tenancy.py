@@ -18,7 +18,7 @@ from wonder.definitions.records.tenancy import (
     Workspace,
     WorkspaceSettings,
 )
-from wonder.storage.resource_errors import BadCursor, BadLimit, NameTaken, NotFound
+from wonder.storage.resource_errors import BadCursor, BadLimit, FilesRootRelative, NameTaken, NotFound
 from wonder.storage.store import Store
 from wonder.storage.tenancy import (
     create_library,
@@ -96,6 +96,18 @@ async def test_settings_are_replaced_as_a_whole(store: Store) -> None:
         await put_project_settings(transaction, work.id, ProjectSettings())
     assert (await load_workspace(store, home.id)).settings == WorkspaceSettings()
     assert (await load_project(store, work.id)).settings == ProjectSettings()
+
+
+async def test_res_6_a_files_root_is_an_absolute_path(store: Store) -> None:
+    """RES-6: a relative one would be another folder for each process."""
+    home = workspace("acme")
+    async with store.transaction() as transaction:
+        await create_workspace(transaction, home)
+    work = project("work", home.id, ProjectSettings(files_root="work"))
+    with pytest.raises(FilesRootRelative, match="write an absolute path"):
+        async with store.transaction() as transaction:
+            await create_project(transaction, work)
+    assert await find_project(store, home.id, "work") is None
 
 
 async def test_a_name_is_taken_once_among_the_live(store: Store) -> None:

@@ -117,6 +117,9 @@ async def test_res_6_a_person_extends_a_budget_or_lets_the_node_fail(
         status, printed = await command(capsys, "inbox", "--json", *of)
         items = {item["run_id"]: item["id"] for item in json.loads(printed)["items"]}
         assert "would overspend: the call may cost up to 0.010000 USD" in printed
+        assert "extend the budget for this month by so many cents, or let it fail?" in printed
+        # To raise it would not answer the question.
+        assert "max_monthly_spend_cents" not in printed
         for wrong in ('{"decision": "extend"}', '{"decision": "abort"}', '{"decision": "extend", "extend_cents": 0}'):
             status, printed = await command(capsys, "answer", items[run.id], wrong, *of)
             assert (status, "the answer" in printed) == (2, True)
@@ -154,14 +157,17 @@ async def test_ctl_16_a_cancelled_run_withdraws_its_question_about_a_budget(stor
         assert peer.requests == []
 
 
-async def test_res_6_an_alert_is_an_event_of_the_run_that_crosses_the_threshold(store_url: str) -> None:
+async def test_res_6_an_alert_is_an_event_of_the_run_that_crosses_the_threshold(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with model() as peer, running(store_url) as wonder:
         await settle(wonder, budget={"alert_threshold_cents": 7})
         run = await wonder.start(await wonder.deploy(many_calls(peer.url)), {"items": list(range(20))})
         assert (await run.wait()).status == "completed"
         events = await events_of_run(wonder.app.store, run.id, limit=1_000)
         (alert,) = [event.metadata for event in events if event.type == "budget_alert"]
-        assert (alert["scope"], alert["threshold_cents"]) == ("project", 7)
+        assert (alert["scope"], alert["name"], alert["threshold_cents"]) == ("project", "default", 7)
+        assert "the project 'default' has spent its alert_threshold_cents of 7" in caplog.text
 
 
 async def test_res_6_calls_over_the_limit_of_an_hour_wait_in_line_and_then_fail(store_url: str) -> None:

@@ -20,7 +20,6 @@ import pytest
 from support.http_peer import HttpPeer, Received, answer, http_peer
 from support.systems import assert_sound, bundle, calls, line
 from wonder.actions.protocol import ActionContext, ActionFailed, ActionKind, Use
-from wonder.actions.resources import Resources
 from wonder.app import engine
 from wonder.app.api import Wonder, open_wonder
 from wonder.cli.main import main
@@ -216,27 +215,24 @@ class LeakKind(ActionKind):
     kind = "test_leak"
     configuration = LeakConfiguration
 
-    def __init__(self, resources: Resources) -> None:
-        self.resources = resources
-
     def compile(self, action: ActionDef, use: Use) -> "Leak":
         """Do what the configuration says."""
-        return Leak(self.resources, self.read(action).does)
+        return Leak(self.read(action))
 
 
 class Leak:
     """One way to show a secret."""
 
-    def __init__(self, resources: Resources, does: str) -> None:
-        self.resources, self.does = resources, does
+    def __init__(self, configured: LeakConfiguration) -> None:
+        self.configured = configured
 
     async def run(self, input: JsonValue, context: ActionContext) -> JsonValue:
         """Show it."""
-        secret = (await self.resources.secrets.values(context.origin.project_id, {"CANARY"}))["CANARY"]
+        secret = self.configured.token
         context.logger.warning("asks with %s", secret, extra={"token": secret})
-        if self.does == "fails":
+        if self.configured.does == "fails":
             raise ActionFailed("REFUSED", f"refused: {secret}", details={"headers": [secret]})
-        if self.does == "breaks":
+        if self.configured.does == "breaks":
             raise RuntimeError(secret)
         return {"echo": secret, secret: [VISIBLE]}
 
@@ -245,7 +241,7 @@ class Leak:
 def leak_kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind of these tests beside ours; and logs made as before in the end."""
     own, records = engine.own_kinds, logging.getLogRecordFactory()
-    monkeypatch.setattr(engine, "own_kinds", lambda equipment: [*own(equipment), LeakKind(equipment.resources)])
+    monkeypatch.setattr(engine, "own_kinds", lambda equipment: [*own(equipment), LeakKind()])
     monkeypatch.setattr(KINDS, "own", {**KINDS.own, "test_leak": LeakConfiguration})
     yield
     logging.setLogRecordFactory(records)

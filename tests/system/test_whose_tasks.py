@@ -1,7 +1,10 @@
 """Whose tasks an engine runs: of all runs, of its own, or of none; and what it remembers of them (SPEC 13)."""
 
 import asyncio
+import sys
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from support.systems import assert_sound, bundle, calls
 from wonder.app.api import open_wonder
@@ -52,6 +55,35 @@ async def test_a_process_goes_on_with_its_own_runs_after_taking_over_and_remembe
             await owner._seat.leave()
             assert (await first.wait()).output == {"done": True}
             assert client._seat._started == set()
+    await assert_sound(store_url)
+
+
+async def test_a_run_of_other_folders_waits_for_its_own_process_and_one_of_the_same_does_not(
+    store_url: str, tmp_path: Path
+) -> None:
+    """SPEC 13: two commands with a function of the same name each mean their own; never that of the other."""
+    module = f"greets_{uuid4().hex}"
+    for folder, word in (("one", "Hello"), ("other", "Bonjour")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{module}.py").write_text(f"def greet():\n    return {{'word': {word!r}}}\n")
+    one, other = [tmp_path / "one"], [tmp_path / "other"]
+    action = {"kind": "python", "implementation": {"function": f"{module}:greet"}}
+    async with open_wonder(store_url, import_roots=one, runs="own") as owner:
+        await owner.deploy(bundle("greets", {"greet": {"action": action, "output_mapping": {"output": "$"}}}))
+        async with (
+            open_wonder(store_url, import_roots=one, runs="own") as same,
+            open_wonder(store_url, import_roots=other, runs="own") as client,
+        ):
+            assert (await (await same.start("greets")).wait()).output == {"word": "Hello"}
+            run = await client.start("greets")
+            # What comes later has been done by the owner, so this would have been.
+            assert (await (await same.start("greets")).wait()).output == {"word": "Hello"}
+            assert (await load_header(client.app.store, run.id)).status == "running"
+            await same._seat.leave()
+            await owner._seat.leave()
+            # In one process the first module stays the one of its name; of two commands each has its own.
+            del sys.modules[module]
+            assert (await run.wait()).status == "completed"
     await assert_sound(store_url)
 
 

@@ -28,8 +28,8 @@ class AddressRefused(ActionFailed):
     def __init__(self, host: str, address: str, reason: str) -> None:
         where = f"{host} is {address}, " if host != address else f"{address} is "
         message = (
-            f"{where}{reason}, which no action may reach; use a public address, or set allow_private_addresses in the "
-            "settings of the workspace"
+            f"{where}{reason}, which no action may reach; use a public address, or allow such ones in the workspace: "
+            "wonder workspace set allow_private_addresses true"
         )
         details = {"host": host, "address": address, "reason": reason}
         super().__init__("ADDRESS_REFUSED", message, details=details)

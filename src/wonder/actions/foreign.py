@@ -1,10 +1,14 @@
 """Kinds of a user's package: what crosses the border to their code is copied, and checked on its way back (ACT-8)."""
 
 from collections.abc import Callable
+from typing import cast
 
 from wonder.actions.errors import BadResult
-from wonder.actions.protocol import ActionContext, ActionKind, CompiledAction, ContextAction, Metric, TaskContext
+from wonder.actions.protocol import ActionContext, ActionKind, CompiledAction, ContextAction, Metric, TaskContext, Use
+from wonder.actions.resources import Secrets
+from wonder.actions.secret_fields import SecretFields
 from wonder.actions.taking import copy_value, take_value
+from wonder.definitions.records.actions import ActionDef
 from wonder.language.values import BadValue, JsonValue
 
 _OURS = "wonder."
@@ -13,6 +17,17 @@ _OURS = "wonder."
 def is_foreign(kind: ActionKind) -> bool:
     """Say whether a kind is not one of Wonder's own."""
     return not type(kind).__module__.startswith(_OURS)
+
+
+def compile_foreign(kind: ActionKind, action: ActionDef, use: Use, secrets: Secrets) -> CompiledAction | ContextAction:
+    """Compile an action of a foreign kind; secrets that its secret fields name are filled in when it runs (INV-8)."""
+    fields = SecretFields(kind, action, use, secrets)
+    if fields.read and kind.carried_out == "acting":
+        return ForeignActionWithSecrets(fields, kind.kind)
+    compiled = kind.compile(action, use)
+    if kind.carried_out == "on_context":
+        return ForeignContextAction(cast(ContextAction, compiled), kind.kind)
+    return ForeignAction(cast(CompiledAction, compiled), kind.kind)
 
 
 class ForeignAction:
@@ -26,6 +41,20 @@ class ForeignAction:
     async def run(self, input: JsonValue, context: ActionContext) -> JsonValue:
         """Run it with a copy of the input; raises BadResult too."""
         return _taken(await self._action.run(copy_value(input), context), self._kind)
+
+
+class ForeignActionWithSecrets:
+    """One that is compiled for the values of its secrets, when they are known."""
+
+    __slots__ = ("_fields", "_kind")
+
+    def __init__(self, fields: SecretFields, kind: str) -> None:
+        self._fields, self._kind = fields, kind
+
+    async def run(self, input: JsonValue, context: ActionContext) -> JsonValue:
+        """Run it with a copy of the input; raises BadResult and SecretMissing too."""
+        action = await self._fields.compiled(context.origin)
+        return _taken(await action.run(copy_value(input), context), self._kind)
 
 
 class ForeignContextAction:

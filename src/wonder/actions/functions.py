@@ -111,6 +111,11 @@ class FunctionRegistry:
         )
         raise ActionFailed("UNKNOWN_FUNCTION", message, details={"function": name})
 
+    @property
+    def import_roots(self) -> tuple[str, ...]:
+        """The folders whose modules may be imported, in the order in which they are looked through."""
+        return self._roots
+
     def _is_allowed(self, name: str, module_name: str) -> bool:
         if self._announced is None:
             # A function is announced as module:name, a whole module by its name.

@@ -1,6 +1,6 @@
 """What a person wants to know of a kind of action: what it takes, what it gives, and an example (ACT-10)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from inspect import getdoc
 from typing import Any, Final
@@ -8,6 +8,7 @@ from typing import Any, Final
 from wonder.actions.protocol import ActionKind
 from wonder.actions.registry import announced_kinds
 from wonder.definitions.kinds import KINDS
+from wonder.definitions.records.actions import SCOPED_KINDS
 from wonder.definitions.records.fields import Record
 
 _OURS: Final = {
@@ -44,6 +45,9 @@ _OURS: Final = {
 """What each of our kinds does and gives."""
 
 
+_SCOPE_NOTE: Final = 'in line in a node: "workflow"'
+
+
 @dataclass(frozen=True)
 class Field:
     """One field of a kind's implementation; `default` is None where there is none."""
@@ -53,6 +57,8 @@ class Field:
     required: bool
     default: Any
     may_hold_secrets: bool
+    note: str = ""
+    """What else there is to say."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,10 @@ def all_guides() -> list[KindGuide]:
 def _ours(kind: str) -> KindGuide:
     summary, gives = _OURS[kind]
     example = (files("wonder.actions") / "examples" / f"{kind}.yaml").read_text("utf-8")
-    return KindGuide(kind, summary, _fields(KINDS.own[kind]), gives, example, None)
+    fields = _fields(KINDS.own[kind])
+    if kind in SCOPED_KINDS:
+        fields = tuple(replace(one, note=_SCOPE_NOTE) if one.name == "scope" else one for one in fields)
+    return KindGuide(kind, summary, fields, gives, example, None)
 
 
 def _theirs(kind: ActionKind) -> KindGuide:

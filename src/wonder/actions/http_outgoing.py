@@ -64,7 +64,7 @@ class Outgoing:
         try:
             # A name and a password in it count for nothing: they become a header when the author's own URL is read.
             url = self.url.join(location.strip())
-        except httpx2.InvalidURL:
+        except (httpx2.InvalidURL, ValueError):
             raise _bad_redirect("to what is no address", location) from None
         if url.scheme not in _DEFAULT_PORTS or not url.host:
             raise _bad_redirect(f"to an address of {url.scheme!r}, not of HTTP", location)
@@ -109,7 +109,7 @@ def _read_url(text: str, shown: str) -> httpx2.URL:
         raise _bad_url(shown, "holds a blank, a backslash or a line break")
     try:
         url = httpx2.URL(text)
-    except httpx2.InvalidURL:
+    except (httpx2.InvalidURL, ValueError):
         raise _bad_url(shown, "is no address") from None
     if url.scheme not in _DEFAULT_PORTS or not url.host:
         raise _bad_url(shown, "is no address of HTTP")

@@ -13,6 +13,7 @@ from wonder.language.values import MAX_BYTES, JsonValue
 
 _BODILESS: Final = ("GET", "HEAD")
 _SHOWN_MAX: Final = 200
+_INPUT: Final = "input"
 _PASSWORD: Final = re.compile(r"//[^/?#]*@")
 _ENCODED_START: Final = re.compile(r"https?%3A%2F%2F[^/?#]*", re.IGNORECASE)
 
@@ -68,13 +69,17 @@ class RequestTemplates:
 class _Filled:
     """A template that sees the secrets that it names, and no others."""
 
-    __slots__ = ("_template", "secrets")
+    __slots__ = ("_reads_input", "_template", "secrets")
 
     def __init__(self, template: Template) -> None:
         self._template = template
         self.secrets = secrets_read([template])
+        self._reads_input = any(path[:1] == (_INPUT,) for path in template.names)
 
     def render(self, scope: dict[str, JsonValue], secrets: dict[str, str]) -> str:
+        if self._reads_input and _INPUT not in scope:
+            # Only there: `{{json this}}` is the input as it is.
+            scope = {**scope, _INPUT: scope}
         if self.secrets:
             scope = {**scope, SECRETS: {name: secrets[name] for name in self.secrets}}
         return self._template.render(scope)

@@ -58,7 +58,7 @@ class McpToolKind(ActionKind):
         """Give the sessions; the SDK is loaded when they are first asked for, in a thread, for it takes a second."""
         if self._pool is None:
             made = await self._threads.call(_load)
-            self._pool = self._pool or made()
+            self._pool = self._pool or made(threads=self._threads)
         return self._pool
 
     async def close(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from wonder.actions.private_places import check_file, check_folder
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Tenancy
 from wonder.language.values import JsonValue
@@ -25,7 +26,8 @@ def files_root(tenancy: Tenancy) -> str:
     root = tenancy.project.files_root
     if root is None:
         message = (
-            "the project has no files_root, so that no file can be read or written; set files_root in its settings"
+            "the project has no files_root, so that no file can be read or written; give it a folder: "
+            "wonder project set files_root FOLDER"
         )
         raise ActionFailed("FILES_ROOT_MISSING", message)
     return root
@@ -46,9 +48,13 @@ def folder(root: str, parts: Sequence[str], *, make: bool = False) -> Iterator[i
     try:
         descriptor = os.open(root, _FOLDER)
     except OSError as error:
-        message = f"files_root {root!r} can't be used: {error.strerror}; make the folder, or correct the setting"
+        message = (
+            f"files_root {root!r} can't be used: {error.strerror}; make the folder, or name another: "
+            "wonder project set files_root FOLDER"
+        )
         raise ActionFailed("FILES_ROOT_MISSING", message) from error
     try:
+        check_folder(descriptor, shown)
         for part in parts:
             with _explained(shown, descriptor, part):
                 if make:
@@ -57,6 +63,7 @@ def folder(root: str, parts: Sequence[str], *, make: bool = False) -> Iterator[i
                 inner = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = inner
+            check_folder(descriptor, shown)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -70,8 +77,10 @@ def read_bytes(root: str, path: str) -> bytes:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(name, flags, dir_fd=inside)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
                 raise _no_file(path)
+            check_file(inside, name, path, found)
             parts: list[bytes] = []
             left = BYTES_MAX + 1
             # Until there is no more, whatever its size is said to be: it may grow.
@@ -139,9 +148,12 @@ def _named(path: str) -> list[str]:
 def _mode_of(inside: int, name: str, path: str) -> int | None:
     """Give the mode of the file that will be replaced; None if there is none yet."""
     try:
-        there = os.stat(name, dir_fd=inside, follow_symlinks=False).st_mode
+        found = os.stat(name, dir_fd=inside, follow_symlinks=False)
     except FileNotFoundError:
+        check_file(inside, name, path, None)
         return None
+    check_file(inside, name, path, found)
+    there = found.st_mode
     if stat.S_ISLNK(there):
         raise _link(path, name)
     if not stat.S_ISREG(there):

@@ -38,10 +38,10 @@ async def redacted_stream(chunks: AsyncIterable[bytes], redactor: Redactor) -> A
     """Give a stream without secrets, also where one goes from one chunk into the next."""
     held = b""
     async for chunk in chunks:
-        held = redactor.data(held + chunk)
+        held = redactor.data(held + chunk, more=True)
         ready = len(held) - redactor.longest + 1
         if ready > 0:
             yield held[:ready]
             held = held[ready:]
     if held:
-        yield held
+        yield redactor.data(held)

@@ -14,6 +14,7 @@ from wonder.actions.metrics import EmitMetricKind
 from wonder.actions.protocol import ActionKind
 from wonder.actions.python import PythonKind
 from wonder.actions.read_file import ReadFileKind
+from wonder.actions.resources import NoSecrets, Secrets
 from wonder.actions.shell_command import ShellCommandKind
 from wonder.actions.updating import UpdateContextKind
 from wonder.actions.vector_search import VectorSearchKind
@@ -30,7 +31,9 @@ log = logging.getLogger("wonder.actions")
 class ActionRegistry:
     """Kinds of action by name."""
 
-    def __init__(self, kinds: Iterable[ActionKind] = ()) -> None:
+    def __init__(self, kinds: Iterable[ActionKind] = (), secrets: Secrets | None = None) -> None:
+        self.secrets: Secrets = secrets or NoSecrets()
+        """Those that actions of users' kinds may use; ours know where theirs are."""
         self._kinds: dict[str, ActionKind] = {}
         for kind in kinds:
             self.add(kind)

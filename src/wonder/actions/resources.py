@@ -32,6 +32,8 @@ class Tenancy:
     workspace: WorkspaceSettings
     project_id: str
     project: ProjectSettings
+    workspace_name: str = ""
+    project_name: str = ""
 
 
 class Secrets(Protocol):
@@ -81,7 +83,7 @@ class Resources:
             return known
         project = await load_project(self._reader, project_id)
         workspace = await load_workspace(self._reader, project.workspace_id)
-        known = Tenancy(workspace.id, workspace.settings, project.id, project.settings)
+        known = Tenancy(workspace.id, workspace.settings, project.id, project.settings, workspace.name, project.name)
         self._tenancies[project_id] = (now_ms, known)
         return known
 

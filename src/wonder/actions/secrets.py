@@ -3,6 +3,8 @@
 What opens them is imported when the first one is used: most processes use none.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 # A secret that was changed is heard of within this time; to read it with every call would cost more than many calls.
 _FRESH_MS: Final = 1_000
 _KNOWN_MAX: Final = 10_000
+_RECALLED_MAX: Final = 1_000
+
+log = logging.getLogger("wonder.actions")
 
 
 class StoredSecrets:
@@ -35,6 +40,27 @@ class StoredSecrets:
     async def values(self, project_id: str, names: Collection[str]) -> dict[str, str]:
         """Give the values of secrets, the project's own before its workspace's; raises ActionFailed."""
         return {name: await self._value(project_id, name) for name in sorted(names)}
+
+    async def recall(self) -> None:
+        """Redact the secrets of runs under way before they go on.
+
+        A process before this one may have used them, and what it was shown by a peer, this one is shown too.
+        """
+        rows = await self._reader.fetch("secrets_of_live_runs", _RECALLED_MAX)
+        if not rows:
+            return
+        from wonder.actions.secret_logs import redact_logs
+        from wonder.storage.secrets import sealed_in
+
+        for sealed in sealed_in(rows):
+            try:
+                self._redactor.add(sealed.name, self._open(sealed))
+            except ActionFailed as error:
+                # Whoever uses it is told; a run that does not goes on.
+                log.warning("%s", error.message)
+            # Others have a turn: each takes some milliseconds.
+            await asyncio.sleep(0)
+        redact_logs(self._redactor)
 
     async def _value(self, project_id: str, name: str) -> str:
         now_ms = self._now_ms()

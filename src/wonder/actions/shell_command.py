@@ -105,7 +105,8 @@ class Command:
         tenancy = await self._resources.tenancy(context.origin.project_id)
         if not tenancy.workspace.allow_shell:
             message = (
-                "the workspace does not allow commands; set allow_shell in its settings if its authors are trusted"
+                "the workspace does not allow commands; if its authors are trusted, allow them: "
+                "wonder workspace set allow_shell true"
             )
             raise ActionFailed("SHELL_NOT_ALLOWED", message)
         from wonder.actions.command_run import CommandRun  # takes a moment to load, and few workflows need it
@@ -182,15 +183,16 @@ class _Storing:
 async def _working_folder(tenancy: Tenancy, cwd: str | None) -> AsyncIterator[str]:
     """Open the folder that a program runs in: inside files_root, or one of its own that goes with it."""
     if cwd is None and tenancy.project.files_root is None:
-        from shutil import rmtree
         from tempfile import mkdtemp
+
+        from wonder.actions.removing import remove_folder
 
         made = mkdtemp(prefix="wonder-command-")
         try:
             yield made
         finally:
             # In a thread, because there is no knowing how much is in there.
-            await asyncio.to_thread(rmtree, made, ignore_errors=True)
+            await asyncio.to_thread(remove_folder, made)
         return
     with folder(files_root(tenancy), parts_of(cwd or "")) as descriptor:
         # By its descriptor, because the folder of that name may be another one, or a link, a moment later.

@@ -12,6 +12,7 @@ from wonder.actions.protocol import ActionContext, ActionFailed
 from wonder.actions.resources import Tenancy
 from wonder.definitions.records.tenancy import Budget
 from wonder.errors import WonderError
+from wonder.language.values import JsonValue
 from wonder.storage.cancellations import Cancellations
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, LeaseLost
 from wonder.storage.runs.leases import Lease
@@ -58,22 +59,27 @@ class StoredSpending:
         self._store, self._lease, self._now_ms, self._new_id = store, lease, now_ms, new_id
         self._lines: dict[str, CallLine] = {}
         self._spent: dict[tuple[str, str], int] = {}
+        self._raised: dict[str, tuple[str, int, int]] = {}
         self._is_writing = False
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def recover(self) -> None:
         """Settle what processes before this one have reserved, at its worst case."""
-        if count := await settle_lost(self._store, self._lease):
-            log.warning("%d calls of models were under way when their process ended; their worst case counts", count)
+        lost = await settle_lost(self._store, self._lease)
+        self._raised = lost.raised
+        if lost.calls:
+            told = "%d calls of models were under way when their process ended; their worst case counts"
+            log.warning(told, lost.calls)
 
     @asynccontextmanager
     async def call(self, context: ActionContext, tenancy: Tenancy, worst_case_usd: float) -> AsyncIterator[Call]:
         """Wait in line for a call and reserve what it can cost at most; raises ActionFailed if it may not be made."""
         calls_max = tenancy.project.rate_limits.max_llm_calls_per_hour
         budgets = (
-            _budgeted("project", tenancy.project_id, tenancy.project.budget),
-            _budgeted("workspace", tenancy.workspace_id, tenancy.workspace.budget),
+            _budgeted("project", tenancy.project_id, tenancy.project_name, tenancy.project.budget),
+            _budgeted("workspace", tenancy.workspace_id, tenancy.workspace_name, tenancy.workspace.budget),
         )
+        self._tell_of_lost(budgets, context)
         worst, call = to_nanousd(worst_case_usd), Call()
         if calls_max is None and all(budget.is_free for budget in budgets):
             # Nobody limits it: what it costs is added up, and nothing has to be waited for.
@@ -162,10 +168,7 @@ class StoredSpending:
         while True:
             try:
                 for budget in await settle(self._store, self._lease, reservation, nanousd):
-                    alert = (budget.alert_nanousd or 0) // NANO_PER_CENT
-                    log.warning("the %s %s has spent its alert_threshold_cents of %d", budget.scope, budget.id, alert)
-                    told = {"scope": budget.scope, "id": budget.id, "month": reservation.month}
-                    context.note("budget_alert", {**told, "threshold_cents": alert})
+                    _alert(budget, reservation.month, context)
             except LeaseLost:
                 return  # The process that has it now counts the worst case.
             except WonderError as error:
@@ -175,6 +178,14 @@ class StoredSpending:
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
             else:
                 return
+
+    def _tell_of_lost(self, budgets: tuple[Budgeted, ...], context: ActionContext) -> None:
+        """Set off the alerts that calls of processes before this one have reached, with the first call after them."""
+        for budget in budgets:
+            if lost := self._raised.pop(budget.id, None):
+                month, before, spent = lost
+                if budget.alert_nanousd is not None and before < budget.alert_nanousd <= spent:
+                    _alert(budget, month, context)
 
     def _add(self, budgets: tuple[Budgeted, ...], nanousd: int) -> None:
         month = month_of(self._now_ms())
@@ -213,18 +224,27 @@ class StoredSpending:
         return task
 
 
+def _alert(budget: Budgeted, month: str, context: ActionContext) -> None:
+    alert = (budget.alert_nanousd or 0) // NANO_PER_CENT
+    told: dict[str, JsonValue] = {"scope": budget.scope, "id": budget.id, "name": budget.name, "month": month}
+    named = (budget.scope, budget.name, alert, budget.id)
+    log.warning("the %s %r has spent its alert_threshold_cents of %d (id %s)", *named)
+    context.note("budget_alert", {**told, "threshold_cents": alert})
+
+
 def to_nanousd(usd: float) -> int:
     """Give an amount in billionths of a dollar, rounded up: a budget holds for what is really asked for."""
     return max(0, ceil(round(usd * NANO, 3)))
 
 
-def _budgeted(scope: str, id: str, budget: Budget) -> Budgeted:
+def _budgeted(scope: str, id: str, name: str, budget: Budget) -> Budgeted:
     most, alert = budget.max_monthly_spend_cents, budget.alert_threshold_cents
     return Budgeted(
         scope,  # type: ignore[arg-type]  # one of two words of ours
         id,
         None if most is None else int(most) * NANO_PER_CENT,
         None if alert is None else int(alert) * NANO_PER_CENT,
+        name,
     )
 
 
@@ -245,8 +265,11 @@ def _exceeded(refused: Refused, reservation: Reservation, tenancy: Tenancy) -> A
     message = (
         f"the call may cost up to {reservation.nanousd / NANO:.6f} USD, and of the {budget.scope}'s budget for "
         f"{reservation.month} {left:.6f} USD are left, {standing.reserved_nanousd / NANO:.6f} of them held for calls "
-        f"under way; ask for fewer tokens, or raise it: wonder {budget.scope} set budget.max_monthly_spend_cents CENTS"
+        "under way"
     )
+    if tenancy.project.budget.on_exceeded == "fail":
+        raised = f"wonder {budget.scope} set budget.max_monthly_spend_cents CENTS"
+        message += f"; ask for fewer tokens, or raise it: {raised}"
     details = {
         "on_exceeded": tenancy.project.budget.on_exceeded,
         "asked_usd": reservation.nanousd / NANO,

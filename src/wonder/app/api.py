@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wonder.actions.functions import FunctionRegistry
+from wonder.actions.private_places import kept_private
 from wonder.actions.taking import copy_value
 from wonder.app import App, open_app
 from wonder.app.engine import Engine, Runs
 from wonder.app.garbage import seldom_collected
 from wonder.app.ids import new_ulid
 from wonder.app.objects import objects_of
+from wonder.app.private import private_places
 from wonder.app.seat import Seat, take_seat
 from wonder.app.vectors import vectors_of
 from wonder.coordinator.errors import EngineStopped
@@ -127,7 +129,9 @@ class Wonder:
                 await engine.recovery.resume(accepted.run_id)
             return {"run_id": accepted.run_id}
 
-        payload = {"workflow_id": workflow.id, "input": given, "idempotency_key": idempotency_key}
+        payload: Payload = {"workflow_id": workflow.id, "input": given, "idempotency_key": idempotency_key}
+        if (roots := self._seat.import_roots) is not None:
+            payload["import_roots"] = list(roots)
         return self._started(await self._do(start, "start", payload))
 
     async def wait(self, run_id: str) -> RunResult:
@@ -274,7 +278,7 @@ async def open_wonder(
     registry = FunctionRegistry(modules, import_roots)
     for name, function in (functions or {}).items():
         registry.register(name, function)
-    with seldom_collected():
+    with seldom_collected(), kept_private(private_places(url, contents)):
         async with (
             open_app(url) as app,
             take_seat(

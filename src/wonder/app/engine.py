@@ -83,13 +83,14 @@ class Engine:
         self._threads = Threads()
         self.watchers = Watchers()
         redactor, now_ms = Redactor(), self.environment.now_ms
-        secrets = StoredSecrets(store, keys, redactor, now_ms) if keys else None
-        self.resources = Resources(store, now_ms, secrets)
+        self._secrets = StoredSecrets(store, keys, redactor, now_ms) if keys else None
+        self.resources = Resources(store, now_ms, self._secrets)
         sleep = self.environment.sleep
         self._artifacts = RedactedArtifacts(redactor, objects, store, lease, now_ms, sleep) if objects else None
         self.indexing = Indexing(store, vectors, Embedder(self.resources, now_ms)) if vectors else None
         self._spending = StoredSpending(store, lease, now_ms, new_id)
-        self._registry = ActionRegistry([*own_kinds(self._equipment(functions)), *announced_kinds()])
+        kinds = [*own_kinds(self._equipment(functions)), *announced_kinds()]
+        self._registry = ActionRegistry(kinds, self.resources.secrets)
         self._idempotency = StoredIdempotency(store, lease, self.environment)
         self.executor = Executor(
             Services(self.environment, self._idempotency, on_progress=self.watchers.tell, redactor=redactor)
@@ -101,7 +102,7 @@ class Engine:
         self.outside = Outside(self.coordinator)
         self.recovery = Recovery(self.coordinator, self.starter, self.calls, self.outside)
         self.forker = Forker(self.coordinator, self.starter)
-        self.desk = RequestDesk(self.coordinator, self.starter, self.outside, self.forker)
+        self.desk = RequestDesk(self.coordinator, self.starter, self.outside, self.forker, functions.import_roots)
         self.stopped = asyncio.Event()
         """Set when the lease is another's: nothing is taken or written any more."""
         self.coordinator.on_stop = lambda error: self.stopped.set()
@@ -118,6 +119,8 @@ class Engine:
         # First of all, because going on with many runs may take longer than a lease.
         self._keeping = asyncio.create_task(self._keep_going())
         await self._spending.recover()
+        if self._secrets:
+            await self._secrets.recall()
         if self._runs == "all":
             await self.recovery.recover()
         else:

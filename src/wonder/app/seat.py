@@ -46,6 +46,11 @@ class Seat:
         self._lease: Lease | None = None
         self._watching: asyncio.Task[None] | None = None
 
+    @property
+    def import_roots(self) -> tuple[str, ...] | None:
+        """The folders whose functions its own runs mean, where it runs only its own; None where any process will do."""
+        return self._functions.import_roots if self._runs == "own" else None
+
     async def note(self, run_id: str) -> None:
         """Note a run that another process has started for this one: with `own`, it goes on here after taking over."""
         if self._runs == "own":

@@ -62,4 +62,4 @@ def _show(guide: KindGuide) -> None:
 
 def _row(field: Field) -> list[str]:
     default = "required" if field.required else "" if field.default is None else encode_json(field.default)
-    return [field.name, field.type, default, "may hold {{secrets.NAME}}" if field.may_hold_secrets else ""]
+    return [field.name, field.type, default, "may hold {{secrets.NAME}}" if field.may_hold_secrets else field.note]

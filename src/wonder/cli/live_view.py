@@ -10,11 +10,13 @@ from contextlib import ExitStack
 from wonder.app.api import RunResult, Wonder
 from wonder.cli.output import color
 from wonder.cli.progress import ProgressLines
+from wonder.cli.questions import question_lines
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.observe.watching import Watcher
 from wonder.storage.definitions import load_definition
 from wonder.storage.runs.headers import RunHeader, load_header
-from wonder.storage.runs.standing import NodeCount, count_tokens, only_outside_moves
+from wonder.storage.runs.looking import InboxItem
+from wonder.storage.runs.standing import NodeCount, count_tokens, only_outside_moves, open_questions
 
 _FRAME_SECONDS = 0.1
 _PLAIN_SECONDS = 5.0
@@ -37,16 +39,19 @@ async def watch(wonder: Wonder, run_id: str, *, quiet: bool) -> RunHeader:
         if engine := wonder.engine:
             end = asyncio.create_task(wonder.wait(run_id))
             stack.callback(end.cancel)
-            if view.on_terminal:
+            if not quiet:
                 watcher = stack.enter_context(engine.watchers.watch(run_id))
         while True:
             header = await load_header(store, run_id)
             if watcher:
                 view.progress.add(watcher.take())
+            counts = [] if quiet else await count_tokens(store, run_id)
             if not quiet:
-                view.show(refs, await count_tokens(store, run_id), header)
+                view.show(refs, counts, header)
             if header.has_ended or await only_outside_moves(store, header):
                 break
+            if any(one.status == "suspended" for one in counts):
+                view.ask(await open_questions(store, run_id))
             await (asyncio.wait([end], timeout=_FRAME_SECONDS) if end else asyncio.sleep(_FRAME_SECONDS))
     view.close()
     return header
@@ -59,6 +64,8 @@ class _View:
         self.on_terminal, self._quiet = on_terminal, quiet
         self.progress = ProgressLines()
         self._drawn = 0
+        self._open: set[str] = set()
+        self._asked: set[str] = set()
         self._started = time.monotonic()
         self._written = self._started
 
@@ -77,7 +84,21 @@ class _View:
             self._written = time.monotonic()
             done = sum(one.tokens for one in counts if one.status in _ENDED)
             total = sum(one.tokens for one in counts)
-            print(f"{header.status}: {done} of {total} node executions done", flush=True)
+            live = {refs[one.node_id] for one in counts if one.status not in _ENDED}
+            told = "".join(f"; {waits}" for waits in self.progress.in_line(live))
+            print(f"{header.status}: {done} of {total} node executions done{told}", flush=True)
+
+    def ask(self, items: list[InboxItem]) -> None:
+        """Show questions while the run goes on, each once; at second sight, as a run that stops reports its own."""
+        new = [item for item in items if item.id in self._open and item.id not in self._asked]
+        self._open = {item.id for item in items}
+        self._asked.update(item.id for item in new)
+        if new and self._drawn:
+            # Over the picture, which is drawn again below.
+            sys.stdout.write(f"\x1b[{self._drawn}A\x1b[J")
+            self._drawn = 0
+        for item in new:
+            print("\n".join(question_lines(item)), flush=True)
 
     def close(self) -> None:
         """Leave the last picture standing."""

@@ -20,6 +20,7 @@ COMMANDS = {
     "runs": "list and show runs, and cancel, pause or resume them",
     "inbox": "list what runs wait for people to answer",
     "answer": "answer what a run asks a person",
+    "events": "send an event to what waits for it",
     "actions": "list and show the kinds of action, with an example of each",
     "secrets": "store, list, delete and seal anew what actions may use but nobody may see",
     "project": "show and change the project's settings: budget, limits, defaults",
@@ -32,7 +33,8 @@ COMMANDS = {
 }
 
 _EPILOG = """\
-exit status: 0 done, 1 failed, 2 not accepted (a mistake in a definition or in the command line)
+exit status: 0 done, 1 failed, 2 not accepted (a mistake in a definition or in the command line), 3 not ended: only a
+person or an outside event can move the run on
 
 Data is in .wonder/ of the working directory unless --db, WONDER_DATABASE_URL or `database_url` in wonder.toml says
 otherwise (sqlite:///path/to/file.db or postgresql://user@host/name).

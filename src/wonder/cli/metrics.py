@@ -5,15 +5,23 @@ import re
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import defaultdict
+from difflib import get_close_matches
 
-from wonder.app import open_app
+from wonder.app import App, open_app
 from wonder.cli.output import color, print_json, print_table
 from wonder.cli.settings import add_database_option, database_setting
+from wonder.errors import WonderError
 from wonder.observe.metrics import prometheus_text, sparkline
 from wonder.storage.metrics import Series, metrics_in_all, metrics_in_steps
 
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _STEPS = 40
+
+
+class UnknownMetric(WonderError):
+    """No metric has this name."""
+
+    code = "UNKNOWN_METRIC"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -43,6 +51,8 @@ async def _run(given: Namespace) -> int:
         step_ms = max(60_000, given.since // _STEPS // 60_000 * 60_000)
         first_ms = (now_ms - given.since) // step_ms * step_ms
         found = await metrics_in_steps(app.store, app.home.project_id, first_ms, now_ms + 1, step_ms, given.name)
+        if given.name is not None and not found:
+            await _check_name(app, given.name)
     if given.json:
         print_json({"step_ms": step_ms, "metrics": [series._asdict() for series in found]})
     elif found:
@@ -52,16 +62,26 @@ async def _run(given: Namespace) -> int:
     return 0
 
 
+async def _check_name(app: App, name: str) -> None:
+    """Refuse a name that no metric of the project ever had."""
+    ever = await metrics_in_steps(app.store, app.home.project_id, 0, 2**53, 2**53)
+    known = list(dict.fromkeys(series.name for series in ever))
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        meant = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
+        raise UnknownMetric(f"there is no metric {name!r}; {meant}")
+
+
 def _print(found: list[Series], steps: range) -> None:
     by_series: dict[tuple[str, str], dict[int, Series]] = defaultdict(dict)
     for series in found:
         shown = " ".join(f"{name}={value}" for name, value in series.dimensions.items())
-        by_series[series.name, shown][series.step_ms] = series
+        by_series[series.name, shown][series.at_ms] = series
     rows = []
     for (name, shown), parts in by_series.items():
         count, total = sum(part.times for part in parts.values()), sum(part.sum for part in parts.values())
         least, most = min(part.min for part in parts.values()), max(part.max for part in parts.values())
-        plot = sparkline([parts[at].sum if at in parts else 0.0 for at in steps])
+        plot = sparkline([parts[at].sum if at in parts else None for at in steps])
         rows.append([name, shown, str(count), *(f"{value:g}" for value in (total, total / count, least, most)), plot])
     print_table(["METRIC", "DIMENSIONS", "COUNT", "SUM", "MEAN", "MIN", "MAX", "SUM OVER TIME"], rows)
     print(color("dim", f"each block is {(steps.step) // 60_000} min"))

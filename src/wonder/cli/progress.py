@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Final
 from unicodedata import east_asian_width
 
@@ -39,6 +39,11 @@ class ProgressLines:
                 self._text[node] = text[-_TAIL_MAX:]
             self._told[node] = message
 
+    def in_line(self, live: Container[str]) -> list[str]:
+        """Say which of the nodes that are live wait in line for their turn."""
+        told = [(node, self._told[node].progress) for node in self._told if node in live]
+        return [visible(f"{node} {_in_words(progress)}") for node, progress in told if _waits_in_line(progress)]
+
     def beside(self, line: str, node: str, width: int) -> str:
         """Give as much of what a node has told last as a terminal has room for beside a line."""
         room = width - columns(_STYLES.sub("", line)) - 2
@@ -67,6 +72,10 @@ def _in_words(progress: JsonValue) -> str:
         case str(text):
             return " ".join(text.split())
     return encode_json(progress)
+
+
+def _waits_in_line(progress: JsonValue) -> bool:
+    return isinstance(progress, dict) and "waiting_for" in progress
 
 
 def _number(value: Any) -> str:

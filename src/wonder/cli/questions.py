@@ -1,8 +1,12 @@
-"""How a question to a person is shown: what is asked, what an answer looks like, and how to give it."""
+"""How a question to a person is shown: what is asked, what an answer looks like, and how to give it; so with events."""
 
-from wonder.cli.output import color
+import shlex
+import time
+
+from wonder.cli.output import color, visible
 from wonder.language.values import encode_json
 from wonder.storage.runs.looking import InboxItem
+from wonder.storage.runs.standing import AwaitedEvent
 
 # What the engine itself asks has a schema that says less than an example.
 _ANSWERS = {
@@ -11,8 +15,27 @@ _ANSWERS = {
 }
 
 
+def question_lines(item: InboxItem) -> list[str]:
+    """Say what is asked, until when, and how to answer."""
+    due = ""
+    if item.due_ms is not None and 0 <= item.due_ms < 2**42:
+        due = time.strftime(" (until %Y-%m-%d %H:%M:%S)", time.localtime(item.due_ms / 1_000))
+    return ["\n".join(map(visible, item.prompt.splitlines())) + due, *(f"  {line}" for line in answer_lines(item))]
+
+
 def answer_lines(item: InboxItem) -> list[str]:
     """Say what answers a question takes and how to give one."""
     if known := _ANSWERS.get(item.kind):
         return [color("hint", f"wonder answer {item.id} '{known[0]}'"), f"or {', '.join(known[1:])}"]
     return [f"answer with JSON that fits {encode_json(item.schema)}", color("hint", f"wonder answer {item.id} JSON")]
+
+
+def event_lines(waits: list[AwaitedEvent]) -> list[str]:
+    """Say what events are waited for and how to send them; equal ones once."""
+    lines = []
+    for wait in dict.fromkeys((wait.event, wait.key) for wait in waits):
+        event, key = wait
+        keyed = f" with the key {key!r}" if key else ""
+        command = f"wonder events send {shlex.quote(event)}" + (f" --key {shlex.quote(key)}" if key else "")
+        lines += [visible(f"waits for the event {event!r}{keyed}"), f"  {color('hint', visible(command))}"]
+    return lines

@@ -2,10 +2,10 @@
 
 from wonder.app.api import Run, Wonder
 from wonder.cli.output import color, print_json
-from wonder.cli.questions import answer_lines
+from wonder.cli.questions import event_lines, question_lines
 from wonder.language.values import encode_json
 from wonder.storage.runs.headers import RunHeader
-from wonder.storage.runs.standing import open_questions
+from wonder.storage.runs.standing import awaited_events, open_questions
 
 _STATUSES = {"completed": 0, "failed": 1, "cancelled": 1}
 
@@ -36,7 +36,8 @@ async def _report_waiting(wonder: Wonder, started: Run, header: RunHeader) -> No
     reason = f" ({header.paused_reason})" if header.paused_reason else ""
     print(f"{color('warning', '…')} {header.status}{reason}: only a person or an outside event can move it on")
     for item in await open_questions(wonder.app.store, started.id):
-        print(f"  {item.prompt}")
-        for line in answer_lines(item):
-            print(f"    {line}")
+        for line in question_lines(item):
+            print(f"  {line}")
+    for line in event_lines(await awaited_events(wonder.app.store, started.id)):
+        print(f"  {line}")
     print(f"  {color('hint', f'wonder runs show {started.id}')}")

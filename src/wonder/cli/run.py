@@ -6,21 +6,29 @@ Exit status 0 completed, 1 failed or cancelled, 2 not accepted, 3 only a person 
 
 import asyncio
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from wonder.app.api import open_wonder
+from wonder.app.api import Run, Wonder, open_wonder
 from wonder.cli.files import read_definition_file
 from wonder.cli.live_view import watch
 from wonder.cli.output import print_faults, print_json
 from wonder.cli.report import report_run
+from wonder.cli.run_headers import shown_time
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.cli.validate import summary
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import Loaded
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, parse_json
+from wonder.storage.runs.headers import load_header
+
+_ELSEWHERE = (
+    "another process runs the engine of this database: this run goes on there if that is a server or was started from "
+    "the same folders, else here as soon as that process has ended"
+)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -58,9 +66,22 @@ async def _run(
             raise NothingToRun(name)
         if not given.json:
             print_faults(warnings, lines)
+        began_ms = time.time_ns() // 1_000_000
         started = await wonder.start(await wonder.workflow(deployed.main.name), run_input, idempotency_key=given.key)
+        if wonder.engine is None and not given.json:
+            print(_ELSEWHERE, file=sys.stderr)
+        if given.key is not None and not given.json:
+            await _tell_earlier(wonder, started, given.key, began_ms)
         header = await watch(wonder, started.id, quiet=given.json)
         return await report_run(wonder, started, header, as_json=given.json)
+
+
+async def _tell_earlier(wonder: Wonder, started: Run, key: str, began_ms: int) -> None:
+    """Say so where a key has led to a run of before, whose definition may have been another."""
+    header = await load_header(wonder.app.store, started.id)
+    if header.created_ms < began_ms:
+        at, version = shown_time(header.created_ms), header.workflow_version
+        print(f"this is the run that the key {key!r} started at {at}, with version {version}; nothing new was started")
 
 
 def _read_input(text: str) -> JsonValue:

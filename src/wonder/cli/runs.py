@@ -2,35 +2,34 @@
 
 import asyncio
 from argparse import ArgumentParser, Namespace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from wonder.app import App, open_app
 from wonder.app.api import Wonder, open_wonder
 from wonder.cli.live_view import watch
 from wonder.cli.output import color, print_json, print_table
-from wonder.cli.questions import answer_lines
 from wonder.cli.report import report_run
+from wonder.cli.run_details import attempts_in, load_details, print_details, print_details_json
+from wonder.cli.run_headers import header_json, shown_time, shown_took
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.context.plan import plan_context, table_prefix
 from wonder.definitions.records.graph import WorkflowDef
+from wonder.engine.decisions import RecordEvent
 from wonder.language.values import JsonValue, encode_json, parse_json
 from wonder.observe.verify import verify_run
 from wonder.storage.definitions import load_definition
-from wonder.storage.runs.headers import RunHeader, list_runs, load_header
+from wonder.storage.runs.headers import list_runs, load_header
 from wonder.storage.runs.loading import load_context
-from wonder.storage.runs.looking import events_of_run, tokens_of_run
-from wonder.storage.runs.standing import open_questions
+from wonder.storage.runs.looking import events_of_run
 
-_MARKS = {"completed": ("good", "✓"), "failed": ("error", "✗"), "cancelled": ("error", "✗")}
+_STATUSES = ("queued", "running", "waiting", "paused", "completed", "failed", "cancelled")
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take one of the commands."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="list the runs of the project, newest first")
-    listing.add_argument("--status", help="only runs with this status")
+    listing.add_argument("--status", choices=_STATUSES, help="only runs with this status")
     listing.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
     listing.add_argument("--cursor", help="go on behind an earlier page")
     for name, text in (
@@ -110,7 +109,7 @@ async def _list(app: App, given: Namespace) -> None:
         if key not in names:
             names[key] = (await load_definition(app.store, WorkflowDef, *key)).name
     if given.json:
-        print_json({"runs": [_header(header) for header in page.items], "cursor": page.cursor})
+        print_json({"runs": [header_json(header) for header in page.items], "cursor": page.cursor})
     elif not page.items:
         print("no runs yet; `wonder run FILE` starts one")
     else:
@@ -121,8 +120,8 @@ async def _list(app: App, given: Namespace) -> None:
                     header.id,
                     f"{names[header.workflow_def_id, header.workflow_version]}@{header.workflow_version}",
                     header.status,
-                    _time(header.created_ms),
-                    _took(header),
+                    shown_time(header.created_ms),
+                    shown_took(header),
                 ]
                 for header in page.items
             ],
@@ -132,34 +131,8 @@ async def _list(app: App, given: Namespace) -> None:
 
 
 async def _show(app: App, given: Namespace) -> None:
-    store = app.store
-    header = await load_header(store, given.run_id)
-    definition = await load_definition(store, WorkflowDef, header.workflow_def_id, header.workflow_version)
-    tokens = await tokens_of_run(store, header.id)
-    items = await open_questions(store, header.id)
-    refs = {node.id: node.ref for node in definition.nodes}
-    if given.json:
-        shown = [{"id": t.id, "node": refs[t.node_id], "status": t.status, "path_id": t.path_id} for t in tokens]
-        inbox = [{"id": item.id, "prompt": item.prompt, "schema": item.schema} for item in items]
-        print_json({**_header(header), "workflow": definition.name, "tokens": shown, "inbox": inbox})
-        return
-    style, mark = _MARKS.get(header.status, ("warning", "…"))
-    print(
-        f"{color(style, mark)} {definition.name}@{header.workflow_version} {header.status}  {color('dim', header.id)}"
-    )
-    print(f"  started {_time(header.created_ms)}, {_took(header)}")
-    if header.error:
-        where = f" at node {header.error.node!r}" if header.error.node else ""
-        print(f"  {color('error', header.error.code)}{where}: {header.error.message}")
-    if header.status == "completed":
-        print(f"  output {encode_json(header.output)}")
-    print()
-    print_table(
-        ["NODE", "PATH", "STATUS", "TOOK"],
-        [[refs[t.node_id], t.path_id, t.status, _milliseconds(t.created_ms, t.ended_ms)] for t in tokens],
-    )
-    for item in items:
-        print("\n".join([f"\n{item.prompt}", *(f"  {line}" for line in answer_lines(item))]))
+    details = await load_details(app, given.run_id)
+    (print_details_json if given.json else print_details)(details)
 
 
 async def _events(app: App, given: Namespace) -> None:
@@ -186,12 +159,22 @@ async def _events(app: App, given: Namespace) -> None:
                     }
                 )
             else:
-                told = encode_json(event.metadata) if event.metadata else ""
-                shown = told if len(told) <= 100 else told[:97] + "…"
-                place = f"{event.sequence:>6}  {_time(event.at_ms)}  {event.type:<24} {node or '':<20}"
-                print(f"{place} {color('dim', shown)}")
+                place = f"{event.sequence:>6}  {shown_time(event.at_ms)}  {event.type:<24} {node or '':<20}"
+                print(f"{place} {color('dim', _told(event))}")
     if given.json:
         print_json(collected)
+
+
+def _told(event: RecordEvent) -> str:
+    """Say in a line what an event tells; what people ask for first comes before what is cut."""
+    attempts = attempts_in(event.metadata) if event.type in ("node_completed", "node_failed") else 0
+    spent = (
+        f"{event.cost_usd or 0.0:.6f} USD for {event.tokens or 0:,} tokens" if event.cost_usd or event.tokens else ""
+    )
+    first = [f"{attempts} attempts" if attempts > 1 else "", spent]
+    told = encode_json(event.metadata) if event.metadata else ""
+    shown = told if len(told) <= 100 else told[:97] + "…"
+    return "  ".join(part for part in (*first, shown) if part)
 
 
 async def _context(app: App, given: Namespace) -> None:
@@ -211,35 +194,9 @@ async def _order(wonder: Wonder, given: Namespace) -> None:
     await {"cancel": wonder.cancel, "pause": wonder.pause, "resume": wonder.resume}[given.command](given.run_id)
     header = await load_header(wonder.app.store, given.run_id)
     if given.json:
-        print_json(_header(header))
+        print_json(header_json(header))
     else:
         print(f"{color('good', '✓')} {given.run_id}: {header.status}")
 
 
 _LOOKS = {"list": _list, "show": _show, "events": _events, "context": _context}
-
-
-def _header(header: RunHeader) -> dict[str, Any]:
-    return {
-        "run_id": header.id,
-        "status": header.status,
-        "workflow_def_id": header.workflow_def_id,
-        "workflow_version": header.workflow_version,
-        "parent_run_id": header.parent_run_id,
-        "output": header.output,
-        "error": header.error.as_json() if header.error else None,
-        "created_ms": header.created_ms,
-        "completed_ms": header.completed_ms,
-    }
-
-
-def _time(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _took(header: RunHeader) -> str:
-    return _milliseconds(header.created_ms, header.completed_ms)
-
-
-def _milliseconds(begin: int, end: int | None) -> str:
-    return "under way" if end is None else f"{(end - begin) / 1000:.3f} s"

@@ -1,11 +1,13 @@
 """Settings of a project or workspace as a person sees and changes them: by a key, checked by their records (RES-6)."""
 
 import asyncio
+import os.path
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import reduce
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -27,6 +29,7 @@ Settings = ProjectSettings | WorkspaceSettings
 
 _RECORDS: dict[Noun, type[Settings]] = {"project": ProjectSettings, "workspace": WorkspaceSettings}
 _MODEL = "default_model_profile_id"
+_FILES_ROOT = "files_root"
 
 
 class SettingRefused(WonderError):
@@ -86,6 +89,8 @@ async def _set(app: App, noun: Noun, key: str, value: JsonValue, *, as_json: boo
     part = _part(schema, noun, key)
     if noun == "project" and key == _MODEL and isinstance(value, str):
         value = await _model_id(app, value)
+    if noun == "project" and key == _FILES_ROOT and isinstance(value, str) and value:
+        value = _absolute(value)
 
     def change(settings: Any) -> Any:
         return _changed(settings, noun, key, value, part)
@@ -115,6 +120,11 @@ def _changed(settings: Settings, noun: Noun, key: str, value: JsonValue, part: d
         inner = f" ({where}: {fault['msg'].lower()})" if where != key else ""
         shown = encode_json(value)[:200]
         raise SettingRefused(f"{key} of a {noun} can't be {shown}{inner}; it may be {_allowed(part)}") from None
+
+
+def _absolute(path: str) -> str:
+    """Give a path as the shell that it was written in means it."""
+    return str(Path(os.path.abspath(Path(path).expanduser())))  # noqa: PTH100  # a link stays what it is
 
 
 async def _model_id(app: App, name: str) -> str:

@@ -1,6 +1,7 @@
 """Requests of other processes: read from their table, carried out, and answered in the same commit (SPEC 13)."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from wonder.coordinator.coordinator import Coordinator
@@ -21,8 +22,16 @@ log = logging.getLogger("wonder.coordinator")
 class RequestDesk:
     """Carries out what other processes ask for."""
 
-    def __init__(self, coordinator: Coordinator, starter: Starter, outside: Outside, forker: Forker) -> None:
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        starter: Starter,
+        outside: Outside,
+        forker: Forker,
+        import_roots: Sequence[str] = (),
+    ) -> None:
         self._coordinator, self._starter, self._outside, self._forker = coordinator, starter, outside, forker
+        self._import_roots = list(import_roots)
         self._under_way: set[str] = set()
         # Those that are done since the last look began: what it reads may be from before, and still have them.
         self._done: set[str] = set()
@@ -68,7 +77,11 @@ class RequestDesk:
             case "start":
                 workflow = await load_resource(self._coordinator.store, Workflow, payload["workflow_id"])
                 key = payload.get("idempotency_key")
-                await self._starter.start(workflow, payload["input"], idempotency_key=key, also=started)
+                # Whoever has other folders may mean another function by the same name.
+                is_ours = payload.get("import_roots") in (None, self._import_roots)
+                await self._starter.start(
+                    workflow, payload["input"], idempotency_key=key, also=started, is_ours=is_ours
+                )
             case "cancel":
                 await self._outside.cancel(payload["run_id"], payload.get("reason"), also=answer)
             case "pause":

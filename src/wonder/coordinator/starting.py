@@ -44,10 +44,12 @@ class Starter:
         *,
         idempotency_key: str | None = None,
         also: Callable[[Batch, str], None] | None = None,
+        is_ours: bool = True,
     ) -> Accepted:
         """Start a run, or find the one that has the key already; durable when this returns.
 
-        `also` puts something into the same commit; it is given the id of the run.
+        `also` puts something into the same commit; it is given the id of the run. One that is not ours is left to the
+        process that asked for it, where this one runs only its own.
         Raises WorkflowDisabled, InputRefused or IdempotencyKeyReused before anything is stored.
         """
         if not workflow.enabled:
@@ -79,7 +81,7 @@ class Starter:
                 also(coordinator.commits.batch, accepted.run_id)
                 coordinator.commits.touch()
             if accepted.is_new:
-                self.begin(new_run, program, settings)
+                self.begin(new_run, program, settings, is_ours=is_ours)
             try:
                 await coordinator.durable()
             finally:
@@ -88,11 +90,12 @@ class Starter:
             if accepted.is_new or await load_headers(coordinator.store, [accepted.run_id]):
                 return accepted
 
-    def begin(self, new_run: NewRun, program: Program, settings: ProjectSettings) -> None:
+    def begin(self, new_run: NewRun, program: Program, settings: ProjectSettings, *, is_ours: bool = True) -> None:
         """Put a run that was accepted into the open batch, with all that follows from its start."""
         coordinator = self._coordinator
         run = live_run(new_run, program, settings)
-        self.take_on(new_run)
+        if is_ours:
+            self.take_on(new_run)
         coordinator.commits.batch.start(new_run)
         coordinator.adopt(run)
         if new_run.parent_run_id is None:

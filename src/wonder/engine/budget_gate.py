@@ -41,7 +41,8 @@ def ask_about_budget(
     """Let a token wait for what a person decides; what its task has spent so far counts."""
     item_id = turn.new_id()
     wait: dict[str, JsonValue] = {"kind": KIND, "item_id": item_id, "error": failure.as_json()}
-    prompt = f"{token.node.ref!r} would overspend: {failure.message}; extend the budget, or let it fail?"
+    decision = "extend the budget for this month by so many cents, or let it fail?"
+    prompt = f"{token.node.ref!r} would overspend: {failure.message}; {decision}"
     turn.emit(SuspendToken(token.id, wait, token.input))
     record_with_cost(turn, "token_suspended", {"wait": wait}, token, tokens, cost_usd)
     turn.emit(RequestInput(item_id, token.id, KIND, prompt, _SCHEMA, failure.details, None))

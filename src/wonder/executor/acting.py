@@ -7,10 +7,11 @@ from wonder.actions.protocol import NOTHING_USED, ActionContext, ActionFailed, A
 from wonder.errors import WonderError
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledAct
-from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit
+from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit, KeyUnknown
 from wonder.executor.idempotency import IdempotencyKey
 from wonder.executor.redacting import redact_error, redacted_events
 from wonder.executor.results import Failure
+from wonder.language.templates import TemplateVariableMissing
 from wonder.language.values import JsonValue
 
 
@@ -57,12 +58,18 @@ class Acting:
         assert self._act.key_template
         origin = self._assignment.origin
         scope: dict[str, JsonValue] = {
+            **(input if isinstance(input, dict) else {}),
             "input": input,
             "run_id": origin.run_id,
             "node": origin.node,
             "branch": origin.branch,
         }
-        return IdempotencyKey(origin.project_id, self._act.id, self._act.key_template.render(scope))
+        try:
+            text = self._act.key_template.render(scope)
+        except TemplateVariableMissing as error:
+            # Empty text in its place would be the same key for things that differ, and the first result for all.
+            raise KeyUnknown(self._act.name, error.text, error.name, error.found) from error
+        return IdempotencyKey(origin.project_id, self._act.id, text)
 
     def _checked(self, output: JsonValue) -> JsonValue:
         produces = self._act.produces

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from wonder.actions.errors import NotExecutable
-from wonder.actions.foreign import ForeignAction, ForeignContextAction, is_foreign
+from wonder.actions.foreign import compile_foreign, is_foreign
 from wonder.actions.protocol import CompiledAction, ContextAction, TaskContext, Use
 from wonder.actions.registry import ActionRegistry
 from wonder.actions.updating import TASK_NAMES
@@ -102,14 +102,14 @@ def _step(
     if action is None:
         raise ActionMissing(task.name, step.ref, step.action_id, step.action_version)
     kind = registry.kind(action.kind)
-    compiled = kind.compile(action, Use(task.output_schema))
+    use = Use(task.output_schema)
+    foreign = is_foreign(kind)
+    compiled = compile_foreign(kind, action, use, registry.secrets) if foreign else kind.compile(action, use)
     on_context = kind.carried_out == "on_context"
     if on_context and getattr(kind.read(action), "scope", "task") == "workflow":
         reason = "it works on the workflow's context, so the coordinator carries it out (FIL-2)"
         raise NotExecutable(action.name, action.kind, reason)
     acting, applied = cast(CompiledAction, compiled), cast(ContextAction, compiled)
-    if is_foreign(kind):
-        acting, applied = ForeignAction(acting, kind.kind), ForeignContextAction(applied, kind.kind)
     targets = {target: parse_target(target).path for target in step.output_mapping or {}}
     return CompiledStep(
         ref=step.ref,
@@ -145,7 +145,7 @@ def _act(action: ActionDef, compiled: CompiledAction) -> CompiledAct:
 
 
 def _key_template(idempotency: Idempotency | None) -> Template | None:
-    return compile_template(idempotency.key_template) if idempotency else None
+    return compile_template(idempotency.key_template, strict=True) if idempotency else None
 
 
 def _validator(schema: Schema | None) -> Validator | None:

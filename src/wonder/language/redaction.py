@@ -1,40 +1,30 @@
 """Redaction: secrets that were used are found in whatever is to be shown, in all their spellings (INV-8)."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
+from wonder.language.spelling_ends import Agreed, Spellings, part_of
 from wonder.language.values import encode_json
 
 # Texts are looked through in words of so many bytes.
 _WORD: Final = 4
-# Of a secret that was cut off, so much is still looked for: half of it, but no more than 16 and no less than 8.
-_PART_MIN: Final = 8
-_PART_MAX: Final = 16
 # What was cut off is often shown with these around it.
-_DOTS: Final = "….\"' \n"
+_DOTS: Final = "….\"' \n".encode()
+
+# A secret that repeats itself may seem to begin again inside itself at very many places.
+_TRIES: Final = 5_000
 
 _UNREADABLE: Final = "[a value that can't be looked through for secrets]"
-# A secret that repeats itself may seem to begin at very many places.
-_TRIES: Final = 100
 
 T = TypeVar("T")
 
-
-class _Spelling(NamedTuple):
-    """One way to write a secret; `ends` are how it begins and ends, of which one stands wherever it does."""
-
-    text: str
-    mark: str
-    part: int
-    ends: tuple[bytes, ...]
-
-
-# The words that follow a word where a spelling stands.
-_Clue: TypeAlias = tuple[tuple[int, ...], _Spelling]
+# Where a word is seen, an end of so many bytes may stand so many bytes before; then these words follow.
+_Clue: TypeAlias = tuple[int, int, tuple[int, ...]]
+_Span: TypeAlias = tuple[int, int, str]
 
 
 class Redactor:
-    """Replaces secrets by `[secret NAME]`; false as long as it knows none.
+    """Replaces secrets by `[secret NAME]`, in upper or lower case; false as long as it knows none.
 
     A text is first looked through for the words that spellings begin and end with, at the same cost however many
     secrets there are: a megabyte takes some 10 ms. One thread adds, any number of them may look.
@@ -42,9 +32,12 @@ class Redactor:
 
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] = set()
-        # Both are replaced as a whole and never changed, because other threads look at them.
-        self._clues: dict[int, tuple[_Clue, ...]] = {}
-        self._words: frozenset[int] = frozenset()
+        # What others look at is only ever added to, and last of all the words, which lead to all the rest.
+        self._heads: dict[bytes, Spellings] = {}
+        self._tails: dict[bytes, Spellings] = {}
+        self._ends: set[bytes] = set()
+        self._clues: dict[int, list[_Clue]] = {}
+        self._words: set[int] = set()
         self.longest = 0
         """How many bytes a secret takes at most: who looks at data part by part must let the parts overlap."""
 
@@ -58,27 +51,34 @@ class Redactor:
         # Imported here, because most processes have no secrets.
         from wonder.language.spellings import spellings
 
-        clues: dict[int, list[_Clue]] = {}
+        mark = f"[secret {name}]"
         for text in spellings(secret):
-            spelling = _spelling(text, f"[secret {name}]")
-            self.longest = max(self.longest, len(text.encode("utf-8", "surrogatepass")))
-            for first, *following in _words(spelling.ends):
-                clues.setdefault(first, []).append((tuple(following), spelling))
-        self._clues = self._clues | {word: (*self._clues.get(word, ()), *found) for word, found in clues.items()}
-        following_words = (word for found in clues.values() for following, _ in found for word in following)
-        self._words = self._words.union(clues, following_words)
+            spelling = text.encode("utf-8", "surrogatepass").lower()
+            part = part_of(spelling)
+            self._heads.setdefault(spelling[:part], Spellings()).add(spelling, mark)
+            self._tails.setdefault(spelling[-part:], Spellings()).add(spelling[::-1], mark)
+            self.longest = max(self.longest, len(spelling))
+            # Inside JSON a spelling is escaped once more.
+            escaped = encode_json(text)[1:-1].encode("utf-8", "surrogatepass").lower()
+            for end in {spelling[:part], spelling[-part:], escaped[:part], escaped[-part:]}:
+                self._add_clues(end)
         self._known.add((name, secret))
 
     def text(self, text: str) -> str:
         """Return a text without the secrets; the same one if it has none."""
-        found = self._found_in(text.encode("utf-8", "surrogatepass"))
-        return _without(text, found) if found else text
+        raw = text.encode("utf-8", "surrogatepass")
+        spans = self._spans(raw)
+        if not spans:
+            return text
+        return _without(raw, _whole_characters(raw, spans)).decode("utf-8", "surrogatepass")
 
-    def data(self, data: bytes) -> bytes:
-        """Return bytes without the secrets; the same ones if they have none."""
-        for spelling in sorted(self._found_in(data), key=lambda spelling: -len(spelling.text)):
-            data = data.replace(spelling.text.encode("utf-8", "surrogatepass"), spelling.mark.encode())
-        return data
+    def data(self, data: bytes, *, more: bool = False) -> bytes:
+        """Return bytes without the secrets, the same ones if they have none.
+
+        Where `more` follows, parts of secrets among the last `longest` bytes are left to be looked at with that.
+        """
+        spans = self._spans(data, more=more)
+        return _without(data, spans) if spans else data
 
     def value(self, value: T) -> T:
         """Return a JSON value without the secrets, in its keys and numbers too; the same one if it has none.
@@ -86,35 +86,98 @@ class Redactor:
         A number that is a secret becomes a text, and so does what is no JSON and can't be looked through.
         """
         try:
-            found = self._found_in(_encoded(value))
-            redacted: T = self._walk(value, found) if found else value
+            redacted: T = self._walk(value) if self._clues_in(_encoded(value).lower()) else value
         except Exception:
             return _UNREADABLE  # type: ignore[return-value]  # it can't be kept anyway
         return redacted
 
-    def _walk(self, value: Any, found: list[_Spelling]) -> Any:
+    def _walk(self, value: Any) -> Any:
+        """Return the same value as long as nothing in it was replaced."""
         if isinstance(value, str):
-            return _without(value, found)
+            return self.text(value)
         if isinstance(value, dict):
             redacted: dict[Any, Any] = {}
             for key, held in value.items():
-                shown = _without(key, found) if isinstance(key, str) else key
-                redacted[_free_key(shown, redacted)] = self._walk(held, found)
-            return redacted
+                shown = self.text(key) if isinstance(key, str) else key
+                redacted[_free_key(shown, redacted)] = self._walk(held)
+            same = all(map(_is_same, redacted, value)) and all(map(_is_same, redacted.values(), value.values()))
+            return value if same else redacted
         if isinstance(value, list | tuple):
-            return [self._walk(held, found) for held in value]
+            items = [self._walk(held) for held in value]
+            return value if all(map(_is_same, items, value)) else items
         if value is None or isinstance(value, bool):
             return value
         shown = encode_json(value) if isinstance(value, int | float) else repr(value)
         hidden = self.text(shown)
         return value if hidden == shown else hidden
 
-    def _found_in(self, text: bytes) -> list[_Spelling]:
-        """Give the spellings of which a text has at least an end."""
-        seen = self._words.intersection(memoryview(text + bytes(-len(text) % _WORD)).cast("I"))
-        clues = (clue for word in seen for clue in self._clues.get(word, ()))
-        maybe = {spelling for following, spelling in clues if seen.issuperset(following)}
-        return [spelling for spelling in maybe if any(end in text for end in spelling.ends)]
+    def _add_clues(self, end: bytes) -> None:
+        """Note the words that are seen where an end stands, for each byte of a word that it may begin at."""
+        if end in self._ends:
+            return
+        self._ends.add(end)
+        for before in range(_WORD):
+            whole = end[before : before + (len(end) - before) // _WORD * _WORD]
+            first, *following = memoryview(whole).cast("I").tolist()
+            self._clues.setdefault(first, []).append((before, len(end), tuple(following)))
+            self._words.update(following)
+            self._words.add(first)
+
+    def _clues_in(self, text: bytes) -> dict[int, set[tuple[int, int]]]:
+        """Give the clues of which a text has all words: by the first of them, how far before it, and how long."""
+        seen = self._words.intersection(_words(text))
+        found: dict[int, set[tuple[int, int]]] = {}
+        for word in seen:
+            for before, length, following in self._clues.get(word, ()):
+                if seen.issuperset(following):
+                    found.setdefault(word, set()).add((before, length))
+        return found
+
+    def _spans(self, raw: bytes, *, more: bool = False) -> list[_Span]:
+        """Give where secrets stand, in order, and where a part of one was left when something was cut off."""
+        text = raw.lower()
+        clues = self._clues_in(text)
+        if not clues:
+            return []
+        first = len(text) - len(text.lstrip(_DOTS))
+        last = len(text.rstrip(_DOTS))
+        # Where one may begin that goes on in what follows, nothing is known of parts yet.
+        open_from = len(text) - self.longest + 1 if more else len(text)
+        spans: list[_Span] = []
+        covered = reached = tries = 0
+        for place, word in [(place, word) for place, word in enumerate(_words(text)) if word in clues]:
+            for before, length in clues[word]:
+                start = place * _WORD - before
+                stop = start + length
+                # Of what stands inside another, all is gone already.
+                if start < 0 or stop <= covered:
+                    continue
+                if start < reached:
+                    tries += 1
+                    if tries > _TRIES:
+                        continue
+                end = text[start:stop]
+                if heads := self._heads.get(end):
+                    found = heads.agreed(text[start : start + heads.longest + 1], last - start)
+                    if found and (found.whole or start < open_from):
+                        spans.append((start, start + found.length, found.mark))
+                        reached = max(reached, start + found.length)
+                        # What begins in it and ends behind it is found by its end.
+                        covered = reached if found.whole else covered
+                if tails := self._tails.get(end):
+                    found = _backwards(text, stop, first, tails)
+                    if found and (found.whole or stop - found.length < open_from):
+                        spans.append((stop - found.length, stop, found.mark))
+                        covered = reached = max(reached, stop)
+        return sorted(spans, key=lambda span: (span[0], -span[1]))
+
+
+def _backwards(text: bytes, stop: int, first: int, tails: Spellings) -> Agreed | None:
+    return tails.agreed(text[max(0, stop - tails.longest - 1) : stop][::-1], stop - first)
+
+
+def _words(text: bytes) -> memoryview:
+    return memoryview(text + bytes(-len(text) % _WORD)).cast("I")
 
 
 def _encoded(value: Any) -> bytes:
@@ -125,60 +188,29 @@ def _encoded(value: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _spelling(text: str, mark: str) -> _Spelling:
-    part = min(max(_PART_MIN, len(text) // 2), _PART_MAX)
-    # Inside JSON a spelling is escaped once more.
-    parts = {end for form in (text, encode_json(text)[1:-1]) for end in (form[:part], form[-part:])}
-    return _Spelling(text, mark, part, tuple(end.encode("utf-8", "surrogatepass") for end in parts))
-
-
-def _words(ends: Iterable[bytes]) -> Iterator[list[int]]:
-    """Give the words that are seen where an end stands, for each byte of a word that it may begin at."""
-    for end in ends:
-        for start in range(_WORD):
-            whole = end[start : start + (len(end) - start) // _WORD * _WORD]
-            yield memoryview(whole).cast("I").tolist()
-
-
-def _without(text: str, found: Iterable[_Spelling]) -> str:
+def _without(raw: bytes, spans: Iterable[_Span]) -> bytes:
     """Return a text without all that is found in it, what overlaps as one."""
-    spans = [span for spelling in found for span in _spans(text, spelling)]
-    spans.sort(key=lambda span: (span[0], -span[1]))
-    parts: list[str] = []
+    parts: list[bytes] = []
     position = 0
     for start, end, mark in spans:
         if start >= position:
-            parts += (text[position:start], mark)
+            parts += (raw[position:start], mark.encode())
         position = max(position, end)
-    return "".join((*parts, text[position:])) if parts else text
+    return b"".join((*parts, raw[position:]))
 
 
-def _spans(text: str, spelling: _Spelling) -> Iterator[tuple[int, int, str]]:
-    """Give where a spelling stands, and where a part of it was left when something was cut off."""
-    secret, mark, part, _ = spelling
-    position = text.find(secret)
-    while position >= 0:
-        yield position, position + len(secret), mark
-        position = text.find(secret, position + len(secret))
-    last = len(text.rstrip(_DOTS))
-    start = max(0, last - len(secret)) - 1
-    for _ in range(_TRIES):
-        start = text.find(secret[:part], start + 1, last)
-        if start < 0:
-            break
-        if secret.startswith(text[start:last]):
-            yield start, last, mark
-            break
-    first = len(text) - len(text.lstrip(_DOTS))
-    end = first + len(secret) + 1
-    for _ in range(_TRIES):
-        start = text.rfind(secret[-part:], first, end - 1)
-        if start < 0:
-            break
-        end = start + part
-        if secret.endswith(text[first:end]):
-            yield first, end, mark
-            break
+def _whole_characters(raw: bytes, spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Let no part begin or end inside a character of several bytes."""
+    for start, end, mark in spans:
+        while start > 0 and raw[start] & 0xC0 == 0x80:
+            start -= 1
+        while end < len(raw) and raw[end] & 0xC0 == 0x80:
+            end += 1
+        yield start, end, mark
+
+
+def _is_same(one: object, other: object) -> bool:
+    return one is other
 
 
 def _free_key(key: Any, taken: dict[Any, Any]) -> Any:

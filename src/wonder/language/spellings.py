@@ -1,7 +1,11 @@
-"""How a text may be written so that another program still reads it out: encoded, escaped, quoted, cut into lines."""
+"""How a text may be written so that another program still reads it out: encoded, escaped, quoted, cut into lines.
+
+In upper or lower case is no spelling of its own for ASCII: who looks for them takes both for the same.
+"""
 
 import html
 import json
+import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
@@ -15,12 +19,14 @@ _LEFT_AS_IT_IS = ("", "/", "!'()*", "!#$&'()*+,/:;=?@", "!$&'()*+,;=:@/?", "/:+,
 # `base64` and openssl break their lines after so many characters.
 _LINE_LENGTHS = (76, 64)
 _LONG = 4_096
+_SHELL_SIGN = re.compile(r"[^A-Za-z0-9_@%+:,./\n-]", re.ASCII)
 
 
 def spellings(text: str) -> frozenset[str]:
     """Give the ways to write a text; for one of letters and digits most of them are the same."""
     found: set[str] = set()
-    for whole in {text, text.strip()}:
+    # With single blanks, as messages that are one line show what came in several.
+    for whole in {text, text.strip(), " ".join(text.split())}:
         found.update(_spellings(whole))
     for line in _lines(text):
         found.update((line, json.dumps(line)[1:-1], quote(line, safe="")))
@@ -43,11 +49,18 @@ def _spellings(text: str) -> Iterator[str]:
     if not text.isascii():
         # UTF-8 read as Latin-1, as headers of HTTP are.
         yield raw.decode("latin-1")
+        yield text.lower()
+        yield text.upper()
     yield from _escaped(text)
     yield from _percent_encoded(raw)
     yield from _base64(raw)
     yield raw.hex()
-    yield raw.hex().upper()
+    # As Windows and PowerShell write texts.
+    for form in ("utf-16-le", "utf-16-be"):
+        wide = text.encode(form, "surrogatepass")
+        yield from _base64(wide)
+        if text.isascii():
+            yield wide.decode("latin-1")
 
 
 def _escaped(text: str) -> Iterator[str]:
@@ -59,11 +72,24 @@ def _escaped(text: str) -> Iterator[str]:
         yield json.dumps(once, ensure_ascii=False)[1:-1]
         yield json.dumps(once, ensure_ascii=True)[1:-1]
     yield repr(text)[1:-1]
-    yield text.replace("'", "'\\''")  # in a shell
+    yield repr(text.encode("utf-8", "surrogatepass"))[2:-1]
+    yield from _quoted(text)
     page = html.escape(text, quote=False)
     for double in ('"', "&quot;", "&#34;"):
         for single in ("'", "&#x27;", "&#39;", "&apos;"):
-            yield page.replace('"', double).replace("'", single)
+            once = page.replace('"', double).replace("'", single)
+            yield once
+            yield once.replace("&", "&amp;")
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """Give how shells, and languages that double a quote, write a text."""
+    yield text.replace("'", "'\\''")
+    yield text.replace("'", "'\"'\"'")  # Python's shlex
+    yield text.replace("'", "''")
+    yield text.replace('"', '""')
+    yield _SHELL_SIGN.sub(r"\\\g<0>", text)  # bash's %q
+    yield re.sub(r'["$`\\]', r"\\\g<0>", text)  # inside double quotes
 
 
 def _percent_encoded(raw: bytes) -> Iterator[str]:

@@ -25,12 +25,16 @@ def prometheus_text(totals: Iterable[Total]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def sparkline(values: Sequence[float]) -> str:
-    """Draw numbers as a row of blocks, from nothing to the largest."""
-    least, most = min(0.0, *values), max(0.0, *values)
-    if most == least:
-        return _BLOCKS[0] * len(values)
-    return "".join(_BLOCKS[round((value - least) / (most - least) * (len(_BLOCKS) - 1))] for value in values)
+def sparkline(values: Sequence[float | None]) -> str:
+    """Draw numbers as a row of blocks, from nothing to the largest; below nothing, from the least.
+
+    Where there is none (None) it is drawn as nothing, and among numbers below nothing as a gap: nothing is high there.
+    """
+    given = [value for value in values if value is not None]
+    least, most = min([0.0, *given]), max([0.0, *given])
+    gap = " " if least < 0 else _BLOCKS[0]
+    scale = (len(_BLOCKS) - 1) / (most - least) if most > least else 0.0
+    return "".join(gap if value is None else _BLOCKS[round((value - least) * scale)] for value in values)
 
 
 def _labels(dimensions: Iterable[tuple[str, str]]) -> str:

@@ -24,8 +24,9 @@ from wonder.storage.context_tables import register_context_tables
 from wonder.storage.definitions import Definition, Owner, StoredVersion, add_triggers, create_versions, lock_owners
 from wonder.storage.named_resources import ensure_resource, put_resource
 from wonder.storage.names import ids_of_names
+from wonder.storage.resource_errors import ServerFixed
 from wonder.storage.store import Clock, Dialect, NewId, Store, Transaction
-from wonder.storage.tenancy import Home, create_library, find_library
+from wonder.storage.tenancy import Home, create_library, find_library, load_workspace
 
 _Key = tuple[str | None, ResourceKind, str]
 """A library's name (None: the project's own), a kind and a name."""
@@ -115,9 +116,19 @@ class _Deployment:
         for name, model in bundle.models.items():
             profile = ModelProfile.model_validate(self._named(name) | fields_of(ModelProfileBody, model))
             self._bind(None, "model", name, (await put_resource(self._transaction, profile)).record.id)
+        if bundle.mcp_servers:
+            await self._mcp_servers(bundle)
+
+    async def _mcp_servers(self, bundle: Bundle) -> None:
+        workspace = await load_workspace(self._transaction, self._home.workspace_id)
+        allowed = workspace.settings.allowed_mcp_servers or ()
         for name, connection in bundle.mcp_servers.items():
             server = McpServer.model_validate(self._named(name) | {"connection": connection})
-            self._bind(None, "mcp_server", name, (await put_resource(self._transaction, server)).record.id)
+            put = await put_resource(self._transaction, server)
+            # Allowed was what an admin has seen; a file that could change it would be allowed to run anything.
+            if put.is_changed and not put.is_new and (name in allowed or put.record.id in allowed):
+                raise ServerFixed(name)
+            self._bind(None, "mcp_server", name, put.record.id)
 
     async def _artifact_types_and_prompts(self, part: _Part) -> None:
         binder = self._binder(part)

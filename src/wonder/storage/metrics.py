@@ -12,7 +12,8 @@ class Series(NamedTuple):
 
     name: str
     dimensions: dict[str, str]
-    step_ms: int
+    at_ms: int
+    """When the step begins."""
     times: int
     sum: float
     min: float

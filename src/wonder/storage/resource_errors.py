@@ -26,6 +26,18 @@ class NameTaken(WonderError):
         self.kind, self.name = kind, name
 
 
+class FilesRootRelative(WonderError):
+    """A project's `files_root` depends on where a process happens to stand."""
+
+    code = "FILES_ROOT_RELATIVE"
+
+    def __init__(self, files_root: str) -> None:
+        super().__init__(
+            f"files_root can't be {files_root!r}: each process would mean another folder; write an absolute path"
+        )
+        self.files_root = files_root
+
+
 class AmbiguousName(WonderError):
     """A name is found in more than one library (RES-4)."""
 
@@ -109,3 +121,18 @@ class BadLimit(WonderError):
     def __init__(self, limit: int, highest: int) -> None:
         super().__init__(f"a page of {limit} can't be given; ask for 1 to {highest}")
         self.limit, self.highest = limit, highest
+
+
+class ServerFixed(WonderError):
+    """A bundle would change an MCP server that the workspace allows by its name (RES-6)."""
+
+    code = "MCP_SERVER_FIXED"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the workspace allows the MCP server {name!r} as it is stored, and this would have it run or reach "
+            "something else; nothing was stored. Leave it out of the file, or have an admin take it out of "
+            "allowed_mcp_servers (wonder workspace set allowed_mcp_servers …), deploy, look at it with wonder mcp "
+            "list, and allow it again"
+        )
+        self.name = name

@@ -1,7 +1,7 @@
 """Secrets as they are stored: by name, of a project or of its whole workspace, sealed (INV-8)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -13,6 +13,7 @@ from wonder.storage.store import Clock, NewId, Reader, Row, Store, Transaction, 
 
 LENGTH_MIN: Final = 8
 LENGTH_MAX: Final = 65_536
+LINES_MAX: Final = 1_000
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 
@@ -109,6 +110,11 @@ async def find_secret(reader: Reader, project_id: str, name: str) -> Sealed | No
     return _sealed(rows[0]) if rows else None
 
 
+def sealed_in(rows: Sequence[Row]) -> list[Sealed]:
+    """Give secrets as they are stored."""
+    return [_sealed(row) for row in rows]
+
+
 async def rotate(store: Store, keys: KeySource) -> int:
     """Seal all secrets with a new key, or with the first of the environment's; say how many were.
 
@@ -143,6 +149,11 @@ def check_length(value: str) -> None:
         )
     if len(value) > LENGTH_MAX:
         raise SecretRefused(f"a secret of {len(value):,} characters is too long; {LENGTH_MAX:,} is the limit")
+    if (lines := len(value.splitlines())) > LINES_MAX:
+        raise SecretRefused(
+            f"a secret of {lines:,} lines is too long, because each is kept out of logs and outputs by itself; "
+            f"{LINES_MAX:,} is the limit: encode it, with base64 for instance, or store its parts"
+        )
     if "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
         raise SecretRefused(
             "a secret is a text of Unicode without U+0000; encode other bytes, with base64 for instance"

@@ -21,6 +21,7 @@ class Budgeted(NamedTuple):
     id: str
     max_nanousd: int | None = None
     alert_nanousd: int | None = None
+    name: str = ""
 
     @property
     def is_free(self) -> bool:
@@ -97,10 +98,15 @@ async def _reserve_in_budgets(transaction: Transaction, reservation: Reservation
 
 async def _count_call(transaction: Transaction, reservation: Reservation, now_ms: int, calls_max: int) -> None:
     project_id, _ = _ids(reservation)
-    full = await transaction.fetch("recent_model_calls", project_id, now_ms - HOUR_MS, calls_max - 1)
-    if full:
-        raise _NotNow(TooSoon(number(full[0][0]) + HOUR_MS))
+    if until_ms := await calls_full_until(transaction, project_id, calls_max, now_ms):
+        raise _NotNow(TooSoon(until_ms))
     await transaction.execute("insert_model_call", project_id, now_ms, reservation.id)
+
+
+async def calls_full_until(reader: Reader, project_id: str, calls_max: int, now_ms: int) -> int | None:
+    """Say until when a project may call no model, if it has called so many in the last hour."""
+    full = await reader.fetch("recent_model_calls", project_id, now_ms - HOUR_MS, calls_max - 1)
+    return number(full[0][0]) + HOUR_MS if full else None
 
 
 async def settle(store: Store, lease: Lease, reservation: Reservation, nanousd: int) -> list[Budgeted]:
@@ -119,12 +125,20 @@ async def settle(store: Store, lease: Lease, reservation: Reservation, nanousd: 
     return alerts
 
 
-async def settle_lost(store: Store, lease: Lease) -> int:
+class Lost(NamedTuple):
+    """How many calls were lost, and by project or workspace in which month and from what to what its spending rose."""
+
+    calls: int
+    raised: dict[str, tuple[str, int, int]]
+
+
+async def settle_lost(store: Store, lease: Lease) -> Lost:
     """Count the calls of processes that have ended as if they had cost the worst case; say how many there were.
 
     Nobody knows whether they were made, and who was told that a budget holds must not pay more.
     """
     count = 0
+    raised: dict[str, tuple[str, int, int]] = {}
     while True:
         async with store.transaction() as transaction:
             await check_lease(transaction, lease.fence)
@@ -133,9 +147,13 @@ async def settle_lost(store: Store, lease: Lease) -> int:
                 await transaction.execute("delete_reservation", id)
                 for scope_id in sorted((text(project_id), text(workspace_id))):
                     await transaction.execute("settle_spending", scope_id, month, nanousd, nanousd)
+                    spent = (await standing(transaction, scope_id, text(month))).spent_nanousd
+                    known_month, before, _ = raised.get(scope_id, ("", 0, 0))
+                    before = before if known_month == month else spent - number(nanousd)
+                    raised[scope_id] = (text(month), before, spent)
         count += len(rows)
         if len(rows) < _AT_ONCE:
-            return count
+            return Lost(count, raised)
 
 
 async def standing(reader: Reader, scope_id: str, month: str) -> Standing:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TypeVar
 
 from wonder.definitions.records.tenancy import Library, Project, ProjectSettings, Workspace, WorkspaceSettings
 from wonder.storage.errors import ConstraintViolated
 from wonder.storage.pages import LIMIT, Page, check_limit, cut, read_cursor, write_cursor
-from wonder.storage.resource_errors import NameTaken, NotFound
+from wonder.storage.resource_errors import FilesRootRelative, NameTaken, NotFound
 from wonder.storage.store import Clock, NewId, Reader, Store, Transaction, Value
 from wonder.storage.tables import LIBRARIES, PROJECT_SETTINGS, PROJECTS, WORKSPACE_SETTINGS, WORKSPACES, Table
 
@@ -65,7 +66,9 @@ async def put_workspace_settings(transaction: Transaction, workspace_id: str, se
 
 
 async def put_project_settings(transaction: Transaction, project_id: str, settings: ProjectSettings) -> None:
-    """Replace the settings of a project."""
+    """Replace the settings of a project; raises FilesRootRelative."""
+    if settings.files_root is not None and not PurePath(settings.files_root).is_absolute():
+        raise FilesRootRelative(settings.files_root)
     row = PROJECT_SETTINGS.row(settings.model_dump(by_alias=True))
     await transaction.execute("put_project_settings", project_id, *row)
 

@@ -1,6 +1,7 @@
 """The `execution_config` of a model, and what a call costs."""
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from support.llm_peers import KnownSecrets
 from support.stored_records import model
 from wonder.actions.llm.connection import Connection, Connections
 from wonder.actions.llm.prices import Prices
-from wonder.actions.llm.question import Used
+from wonder.actions.llm.question import Question, Turn, Used
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import SecretMissing
+from wonder.definitions.records.resources import ModelParameters
 
 
 async def connect(provider: str, config: dict[str, Any] | None, **secrets: str) -> Connection:
@@ -101,6 +103,19 @@ def test_the_prices_of_a_profile_count_before_the_published_ones() -> None:
     """Per thousand tokens, those read from a cache included."""
     own = model("m", "project", provider="openai", cost_per_1k_input_tokens=1.0, cost_per_1k_output_tokens=2.0)
     assert Prices(lambda: 0).cost_usd(own, Used(2_000, 500, 1_000)) == 3.0
+
+
+def test_one_price_is_enough_for_a_model_that_would_be_free_without() -> None:
+    half = model("m", "project", provider="local", cost_per_1k_output_tokens=2.0)
+    assert Prices(lambda: 0).cost_usd(half, Used(1_000, 500)) == 1.0
+
+
+def test_a_question_counts_the_bytes_of_its_schema_as_they_are_sent() -> None:
+    """RES-6: the worst case is one token for each byte, and a character may be six of them."""
+    parameters = ModelParameters.model_validate({"max_tokens": 1})
+    schema = {"enum": ["☃" * 1_000]}
+    plain = Question("m", parameters, None, (Turn("user", "x"),))
+    assert replace(plain, schema=schema).size_bytes >= plain.size_bytes + 6_000
 
 
 def test_published_prices_know_caches_and_long_prompts() -> None:

@@ -51,7 +51,9 @@ async def hangs(writer: asyncio.StreamWriter) -> None:
 
 
 @asynccontextmanager
-async def facing(respond: Respond, provider: str = "local", **config: Any) -> AsyncIterator[tuple[Asking, RawServer]]:
+async def facing(
+    respond: Respond, provider: str = "local", spending: Any = None, **config: Any
+) -> AsyncIterator[tuple[Asking, RawServer]]:
     """Ask a server that answers so."""
     async with raw_server(respond) as server:
         resources = KnownResources(KEY="the-secret-key")
@@ -60,7 +62,7 @@ async def facing(respond: Respond, provider: str = "local", **config: Any) -> As
         resources.prompt("number", "{{say}}", produces=NUMBER)
         url = server.url + ("/v1" if provider != "anthropic" else "")
         resources.model("model", provider, {"base_url": url, "api_key": "{{secrets.KEY}}", **config})
-        async with asking(resources) as ask:
+        async with asking(resources, spending) as ask:
             yield ask, server
 
 
@@ -183,6 +185,47 @@ async def test_an_error_in_the_middle_of_a_stream_is_what_it_says() -> None:
     start = b'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":9}}}\n\n'
     busy = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n'
     await fails(sends(STREAM, start, busy), "PROVIDER_UNAVAILABLE", retryable=True, provider="anthropic")
+
+
+class Settled:
+    """Notes what calls are settled at."""
+
+    def __init__(self) -> None:
+        self.costs: list[float] = []
+
+    def settle(self, cost_usd: float) -> None:
+        """Note a cost."""
+        self.costs.append(cost_usd)
+
+    @asynccontextmanager
+    async def call(self, *given: Any) -> AsyncIterator["Settled"]:
+        """Allow any call."""
+        yield self
+
+
+EMPTY = b'data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"m","choices":[]}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("provider", "parts", "settled"),
+    [
+        ("local", [STREAM, EMPTY, b'data: {"error": {"message": "no", "code": "invalid_request"}}\n\n'], []),
+        ("local", [STREAM, b'data: {"error": {"message": "overloaded", "code": 503}}\n\n'], []),
+        ("anthropic", [STREAM, b'event: error\ndata: {"type":"error","error":{"type":"api_error"}}\n\n'], []),
+        ("local", [http(b'{"error": {"message": "no"}}', 400)], [0.0]),
+        ("anthropic", [http(b'{"error": {"message": "no"}}', 529)], [0.0]),
+    ],
+)
+async def test_res_6_only_what_was_refused_before_an_answer_began_costs_nothing(
+    provider: str, parts: list[bytes], settled: list[float]
+) -> None:
+    """RES-6: what is told inside a stream comes after some of the work, and so the worst case counts."""
+    spending = Settled()
+    async with facing(sends(*parts), provider, spending) as (ask, _):
+        result = await ask("model", {"say": "hello"})
+    assert result.error
+    assert spending.costs == settled
+    assert (result.usage.input_tokens > 0) is (not settled)
 
 
 async def test_a_redirect_is_not_followed() -> None:

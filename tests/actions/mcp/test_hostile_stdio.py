@@ -10,13 +10,18 @@ from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mcp_types import CallToolResult
 
 from support.mcp_peers import Peers, children_of, hostile, is_alive, peers, stdio
 from support.tasks import until
+from wonder.actions.mcp.pool import _unknown
+from wonder.actions.mcp.results import is_large
 from wonder.actions.protocol import ActionFailed
+from wonder.actions.threads import Threads
 
 
 async def failure(pool: Peers, way: str, *words: str, tool: str = "do", **input: Any) -> ActionFailed:
@@ -79,10 +84,56 @@ async def test_a_line_of_a_gigabyte_is_cut_off_at_the_limit() -> None:
 
 
 async def test_an_answer_just_below_the_limit_is_taken() -> None:
-    """The limit is 16 MB."""
+    """The limit is 4 MB: what the SDK does with a message holds up everybody else."""
     async with peers() as pool:
-        output = await pool.do(stdio(hostile("large", "7000000")))
-        assert len(output["text"]) == 7_000_000
+        output = await pool.do(stdio(hostile("large", "1900000")))
+        assert len(output["text"]) == 1_900_000
+        failed = await failure(pool, "large", "4100000")
+        assert (failed.code, failed.retryable) == ("MCP_OUTPUT_TOO_LARGE", False)
+        assert "4,000,000 bytes" in failed.message
+
+
+async def test_a_large_answer_is_read_in_a_thread() -> None:
+    """So that the engine renews its lease meanwhile."""
+    read: list[bool] = []
+
+    class Noted(Threads):
+        async def call(self, function: Any, on_start: Any = None) -> Any:
+            read.append(True)
+            return await super().call(function, on_start)
+
+    async with peers() as pool:
+        pool._threads = Noted()
+        await pool.do(stdio(hostile("large", "1000")))
+        assert not read
+        output = await pool.do(stdio(hostile("large", "1900000")))
+        assert read
+        assert len(output["text"]) == 1_900_000
+        pool._threads.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "large"),
+    [
+        ({}, False),
+        ({"structuredContent": {"rows": [{"id": 1}] * 100}}, False),
+        ({"structuredContent": {"rows": [[]] * 20_000}}, True),
+        ({"structuredContent": {"rows": [{"a": [1]}] * 9_000}}, True),
+        ({"content": [{"type": "text", "text": "x" * 300_000}]}, True),
+    ],
+)
+def test_what_counts_as_large_is_many_values_or_a_long_text(given: Any, large: bool) -> None:
+    assert is_large(CallToolResult.model_validate({"content": [], **given})) is large
+
+
+def test_names_of_tools_are_shown_as_any_other_text_of_a_server() -> None:
+    """Cut, and without what no message can hold."""
+    names = [SimpleNamespace(name="x" * 1_000_000), SimpleNamespace(name="a\x00b\x1b[2J")]
+    session: Any = SimpleNamespace(name="peer", tools=SimpleNamespace(all=lambda: names))
+    failed = _unknown(session, "missing")
+    assert len(failed.message) < 1_000
+    assert "a?b?[2J" in failed.message
+    assert "\x00" not in f"{failed.message}{failed.details}"
 
 
 async def test_a_flood_of_standard_error_is_logged_in_part_and_holds_nobody_up(

@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Resources, SecretMissing, Tenancy
+from wonder.definitions.addresses import why_no_address
 from wonder.definitions.records.resources import VectorIndex
 
 # A key that was changed is heard of within this time.
@@ -97,8 +98,8 @@ class Endpoints:
             # What the operator has chosen may be on this machine.
             allow_private = allow_private or bool(base)
             key = key or os.environ.get(key_name, "").strip()
-        if base and (not base.lower().startswith(("http://", "https://")) or not urlsplit(base).hostname):
-            message = f"{base_name} is no address of HTTP; begin it with https:// or http://"
+        if base and (why := why_no_address(base)):
+            message = f"{base_name} {why}"
             raise ActionFailed("BAD_EXECUTION_CONFIG", message, details={"vector_index": index.name})
         if not key.isascii() or not key.isprintable():
             message = f"{key_name} holds signs that no key has; store it again with: wonder secrets set {key_name}"

@@ -88,7 +88,8 @@ class AnthropicProvider:
                 return Fault("lost", str(error.__cause__ or error.message))
             case anthropic.APIStatusError():
                 wait_ms = retry_after_of(error.response.headers, int(time.time() * 1000))
-                return Fault("status", error.api_message or error.message, _status_of(error), wait_ms)
+                is_taken = error.response.status_code == 200
+                return Fault("status", error.api_message or error.message, _status_of(error), wait_ms, is_taken)
             case anthropic.APIResponseValidationError():
                 return Fault("garbled", error.message)
         return None

@@ -23,6 +23,8 @@ from wonder.language.values import JsonValue
 
 _PROMPTS_MAX: Final = 1_000
 _SHAPES_MAX: Final = 100
+# An answer of more characters is read in a thread.
+_SMALL: Final = 256 * 1024
 
 
 class Models:
@@ -49,6 +51,11 @@ class Models:
         if self.prices.are_needed(profile):
             context.hold()
             await self._threads.call(self.prices.load, context.begin)
+
+    async def value_of(self, text: str, shape: Shape, model: str) -> JsonValue:
+        """Read a large answer in a thread, because it takes seconds."""
+        value: JsonValue = await self._threads.call(lambda: value_of(text, shape, model))
+        return value
 
     async def close(self) -> None:
         """Close all connections."""
@@ -115,8 +122,11 @@ class ModelCall:
                 if call and talk.is_counted:
                     call.settle(cost_usd)  # Otherwise the worst case counts: a budget must hold for the bill.
         assert talk.ended
-        check_end(talk.ended, talk.text, model)
-        return value_of(talk.text, shape, model)
+        text = talk.text
+        check_end(talk.ended, text, model)
+        if len(text) <= _SMALL:
+            return value_of(text, shape, model)
+        return await self._models.value_of(text, shape, model)
 
     async def _reserve(
         self,
@@ -137,8 +147,8 @@ class ModelCall:
         wanted = self._configured.model_profile_id or tenancy.project.default_model_profile_id
         if wanted is None:
             message = (
-                "the action names no model and its project has no default; set model_profile_id, or "
-                "default_model_profile_id in the settings of the project"
+                "the action names no model and its project has no default; set model_profile_id, or give the project "
+                "one: wonder project set default_model_profile_id NAME"
             )
             raise ActionFailed("NO_MODEL", message)
         return await self._models.resources.model_of_run(wanted, origin)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from wonder.actions.llm.rendering import secrets_in
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Secrets
+from wonder.definitions.addresses import why_no_address, why_no_header
 from wonder.definitions.records.providers import CONFIGURATIONS, ExecutionConfig, Structured
 from wonder.definitions.records.resources import ModelProfile
 from wonder.language.templates import Template, TemplateSyntax, compile_template
@@ -92,8 +93,9 @@ class _CompiledConfig:
         # A model of this machine is what `local` is for, so its loopback is no secret; other private addresses are.
         allow_private = allow_private or (provider == "local" and urlsplit(base_url).hostname in _LOOPBACK)
         headers = tuple((name, _rendered(template, scope)) for name, template in self._headers)
-        if any("\r" in value or "\n" in value for _, value in headers) or "\n" in api_key.strip():
-            raise bad_config(self._profile, "a header or the api_key has a line break in it; correct the secret")
+        for name, value in (*headers, ("api_key", api_key.strip())):
+            if why := why_no_header(name, value):
+                raise bad_config(self._profile, f"{why}, and correct its secret if it has one")
         # An OpenAI-compatible server may or may not know structured output, and leaves out what it does not know;
         # Cloudflare has none that streams.
         structured: Structured = {"local": "both", "cloudflare": "prompt"}.get(provider, "native")  # type: ignore[assignment]
@@ -118,8 +120,8 @@ class _CompiledConfig:
         base_url = base_url or _ADDRESSES.get(provider, "")
         if not base_url:
             raise bad_config(self._profile, "base_url is missing; add where the server is, http://localhost:8080/v1")
-        if not base_url.lower().startswith(("http://", "https://")) or not urlsplit(base_url).hostname:
-            raise bad_config(self._profile, "base_url is no address of HTTP; begin it with https:// or http://")
+        if why := why_no_address(base_url):
+            raise bad_config(self._profile, f"base_url {why}")
         return base_url
 
     def _key_of_environment(self) -> str:

@@ -87,7 +87,10 @@ class GoogleProvider:
             headers = getattr(error.response, "headers", None) or {}
             wait_ms = retry_after_of(headers, int(time.time() * 1000))
             status = error.code if isinstance(error.code, int) and 300 <= error.code <= 599 else 500
-            return Fault("status", str(error.message or error), status, wait_ms or _delay_ms(error.details))
+            # In a stream an error has no response of its own, or the one with which the stream began.
+            is_taken = getattr(error.response, "status_code", 200) == 200
+            wait_ms = wait_ms or _delay_ms(error.details)
+            return Fault("status", str(error.message or error), status, wait_ms, is_taken)
         if isinstance(error, errors.UnknownApiResponseError):
             return Fault("garbled", str(error))
         return None

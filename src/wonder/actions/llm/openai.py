@@ -87,7 +87,7 @@ class OpenAiProvider:
             case openai.APIResponseValidationError():
                 return Fault("garbled", error.message)
             case openai.APIError():
-                return Fault("status", _message(error), _status_of(error))
+                return Fault("status", _message(error), _status_of(error), is_taken=True)
         return None
 
     def _request(self, question: Question) -> dict[str, Any]:

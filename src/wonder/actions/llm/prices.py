@@ -73,7 +73,8 @@ class Prices:
 
     def _own(self, profile: ModelProfile) -> _PerToken | None:
         given = profile.cost_per_1k_input_tokens, profile.cost_per_1k_output_tokens
-        if None in given:
+        # One of the two is enough for a model without published prices: the other is free then.
+        if given == (None, None) or (None in given and profile.provider not in _FREE):
             return None
         price, output = (float(per_1k or 0) / 1000 for per_1k in given)
         return _PerToken(price, output, price, price)

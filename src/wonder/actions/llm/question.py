@@ -1,5 +1,6 @@
 """What is asked of a model, and the pieces in which its answer comes: the same for all providers."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -34,7 +35,10 @@ class Question:
     def size_bytes(self) -> int:
         """How many bytes of text are sent; a model counts at most one token for each."""
         texts = [self.system or "", *[turn.text for turn in self.turns]]
-        return sum(len(text.encode("utf-8", "replace")) + 16 for text in texts) + len(str(self.schema or ""))
+        if self.schema:
+            # As libraries write it, in ASCII: no other form takes more bytes.
+            texts.append(json.dumps(self.schema))
+        return sum(len(text.encode("utf-8", "replace")) + 16 for text in texts)
 
 
 class Text(NamedTuple):
@@ -76,12 +80,16 @@ class Provider(Protocol):
 
 
 class Fault(NamedTuple):
-    """What a provider's library reports: an HTTP status, or no answer at all."""
+    """What a provider's library reports: an HTTP status, or no answer at all.
+
+    `is_taken` if it was told inside the answer, after some of the work, which may be charged.
+    """
 
     kind: Literal["status", "time_out", "lost", "garbled"]
     message: str
     status: int = 0
     retry_after_ms: int | None = None
+    is_taken: bool = False
 
 
 def count_of(value: object) -> int:

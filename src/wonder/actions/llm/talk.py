@@ -77,7 +77,11 @@ class Talk:
             raise
         except Exception as error:
             failure = failure_of(error, self._provider, self._model)
-            self._is_refused = not self._is_heard and _was_refused(error, failure)
+            fault = self._provider.fault_of(error)
+            if fault and fault.is_taken:
+                self._is_heard = True
+            is_status = fault is not None and fault.kind == "status"
+            self._is_refused = not self._is_heard and (is_status or not _was_sent(error))
             raise failure from error
         self._watched.show_rest()
         if self.ended is None:
@@ -142,16 +146,14 @@ class _Watched:
         self._offset += len(shown)
 
 
-def _was_refused(error: BaseException, failure: ActionFailed) -> bool:
-    """Say whether a provider has not worked on a question: it said so by a status, or was not reached at all."""
-    if isinstance(failure.details, dict) and "status" in failure.details:
-        return True
+def _was_sent(error: BaseException) -> bool:
+    """Say whether a provider was reached at all."""
     cause: BaseException | None = error
     for _ in range(_CAUSES_MAX):
         if cause is None or type(cause).__name__ in _NOT_SENT:
             break
         cause = cause.__cause__ or cause.__context__
-    return type(cause).__name__ in _NOT_SENT
+    return type(cause).__name__ not in _NOT_SENT
 
 
 def _words(text: str) -> int:

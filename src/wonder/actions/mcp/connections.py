@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -12,9 +12,10 @@ import msgspec
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Resources, Tenancy
 from wonder.actions.template_names import SECRETS, secrets_read
+from wonder.definitions.addresses import why_no_address, why_no_header
 from wonder.definitions.records.resources import HttpServer, McpServer, StdioServer
 from wonder.language.templates import Template, compile_template
-from wonder.language.values import JsonValue
+from wonder.language.values import JsonValue, encode_json
 
 # All that a command gets of our own environment; whatever else it needs is written in its definition.
 _INHERITED: Final = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -51,9 +52,10 @@ def check_allowed(server: McpServer, tenancy: Tenancy) -> None:
     """Refuse a server that its workspace does not allow (RES-6)."""
     allowed = tenancy.workspace.allowed_mcp_servers
     if allowed is not None and server.name not in allowed and server.id not in allowed:
+        listed: list[JsonValue] = [*allowed, server.name]
         message = (
             f"the workspace does not allow the MCP server {server.name!r} (allowed: {', '.join(allowed) or 'none'}); "
-            "have an admin add it to allowed_mcp_servers, or use another"
+            f"have an admin add it, or use another: wonder workspace set allowed_mcp_servers '{encode_json(listed)}'"
         )
         raise ActionFailed("MCP_SERVER_NOT_ALLOWED", message, details={"server": server.name})
 
@@ -65,11 +67,11 @@ async def connect(server: McpServer, tenancy: Tenancy, resources: Resources) -> 
         case StdioServer(command=command, env=env):
             inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
             given = await _filled(env, tenancy, resources)
-            _check(server.name, "environment variable", given, lambda text: "\x00" in text, "U+0000")
+            _check_variables(server.name, given)
             to = StdioConnection(tuple(command), inherited | given)
         case HttpServer(url=url, headers=headers):
             given = await _filled(headers, tenancy, resources)
-            _check(server.name, "header", given, _is_no_header, "what no header can: a line break, or no ASCII")
+            _check_reachable(server.name, url, given)
             to = HttpConnection(url, given, tenancy.workspace.allow_private_addresses)
     return Connection(server.id, server.name, _key(server.id, to), to)
 
@@ -89,16 +91,24 @@ def _template(text: str) -> Template:
     return compile_template(text)
 
 
-def _check(server: str, noun: str, fields: Mapping[str, str], is_bad: Callable[[str], bool], what: str) -> None:
-    for name, value in fields.items():
-        if is_bad(name) or is_bad(value):
+def _check_variables(server: str, variables: Mapping[str, str]) -> None:
+    for name, value in variables.items():
+        if "\x00" in name or "\x00" in value:
             # Without the value: it may be a secret.
-            message = f"the {noun} {name!r} of the MCP server {server!r} holds {what}; correct it, or its secret"
-            raise ActionFailed("MCP_BAD_DEFINITION", message, details={"server": server, "field": name})
+            raise _bad(server, f"the environment variable {name!r} holds U+0000; correct it, or its secret", name)
 
 
-def _is_no_header(text: str) -> bool:
-    return not text.isascii() or any(sign in text for sign in "\x00\r\n")
+def _check_reachable(server: str, url: str, headers: Mapping[str, str]) -> None:
+    if why := why_no_address(url):
+        raise _bad(server, f"its url {why}", "url")
+    for name, value in headers.items():
+        if why := why_no_header(name, value):
+            raise _bad(server, f"{why}, and correct its secret if it has one", name)
+
+
+def _bad(server: str, reason: str, field: str) -> ActionFailed:
+    message = f"the MCP server {server!r} can't be used as it is defined: {reason}"
+    return ActionFailed("MCP_BAD_DEFINITION", message, details={"server": server, "field": field})
 
 
 def _key(server_id: str, to: StdioConnection | HttpConnection) -> str:

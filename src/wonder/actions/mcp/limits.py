@@ -8,8 +8,11 @@ from dataclasses import dataclass
 class Limits:
     """Bounds on time, size and number, for every server alike."""
 
-    answer_bytes: int = 16_000_000
-    """The largest message: one line of a command, one response or event over HTTP."""
+    answer_bytes: int = 4_000_000
+    """The largest message: one line of a command, one response or event over HTTP.
+
+    The SDK reads it in the loop, which stands still meanwhile: for one of many small values a second or so.
+    """
     unread_bytes: int = 64_000_000
     """How much may wait to be read by a server before it counts as lost."""
     start_seconds: float = 30.0

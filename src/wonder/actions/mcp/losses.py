@@ -43,8 +43,8 @@ def broken(server: str, reason: str) -> Loss:
     return Loss("MCP_PROTOCOL_ERROR", message, retryable=False, details={"server": server})
 
 
-def shown(text: str) -> str:
+def shown(text: str, length_max: int = _SHOWN) -> str:
     """Make a text of a server fit to be shown: shortened, and without what a terminal would obey."""
-    cut = text[:_SHOWN]
+    cut = text[:length_max]
     plain = cut if cut.isprintable() else "".join(sign if sign.isprintable() or sign in "\n\t" else "?" for sign in cut)
-    return plain if len(text) <= _SHOWN else f"{plain}… ({len(text):,} characters)"
+    return plain if len(text) <= length_max else f"{plain}… ({len(text):,} characters)"

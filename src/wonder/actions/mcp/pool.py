@@ -5,28 +5,32 @@ import time
 from typing import Final
 
 from mcp.shared.dispatcher import ProgressFnT
+from mcp_types import CallToolResult
 
 from wonder.actions.mcp.connections import Connection
 from wonder.actions.mcp.limits import Limits
-from wonder.actions.mcp.results import output_of
+from wonder.actions.mcp.losses import shown
+from wonder.actions.mcp.results import is_large, output_of
 from wonder.actions.mcp.schemas import Tool
 from wonder.actions.mcp.sessions import Session
 from wonder.actions.mcp.wire import SESSION_GONE
 from wonder.actions.protocol import ActionContext, ActionFailed
+from wonder.actions.threads import Threads
 from wonder.language.schemas import closest
 from wonder.language.values import JsonValue
 
 _PROGRESS_SECONDS: Final = 0.1
 _PROGRESS_TEXT: Final = 500
 _NAMED_MAX: Final = 50
+_NAME_MAX: Final = 100
 _FAULTS_SHOWN: Final = 5
 
 
 class Pool:
     """Calls tools, and keeps the servers that it has called."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: Limits | None = None, threads: Threads | None = None) -> None:
+        self.limits, self._threads = limits or Limits(), threads
         self._sessions: dict[str, Session] = {}
         self._ending: set[Session] = set()
 
@@ -84,12 +88,10 @@ class Pool:
                 session.places.release()
         finally:
             session.give_back()
-        output = output_of(result, session.name, name)
-        if result.structured_content is not None and (faults := tool.output_faults(output)):
-            message = f"the tool {name!r} of the MCP server {session.name!r} gave what it does not promise: {faults[0]}"
-            details: dict[str, JsonValue] = {"server": session.name, "tool": name}
-            raise ActionFailed("MCP_OUTPUT_MISFIT", message, details=details)
-        return output
+        if self._threads and is_large(result):
+            output: JsonValue = await self._threads.call(lambda: _output(result, tool))
+            return output
+        return _output(result, tool)
 
     async def _checked(self, session: Session, name: str, input: dict[str, JsonValue]) -> Tool:
         """Find a tool and check its input, with a list that is asked for again before anything is refused."""
@@ -106,8 +108,8 @@ class Pool:
         if tool is None:
             raise _unknown(session, name)
         if faults:
-            shown = "; ".join(map(str, faults[:_FAULTS_SHOWN]))
-            message = f"the input does not fit what the tool {name!r} of the MCP server {session.name!r} takes: {shown}"
+            said = "; ".join(map(str, faults[:_FAULTS_SHOWN]))
+            message = f"the input does not fit what the tool {name!r} of the MCP server {session.name!r} takes: {said}"
             details: dict[str, JsonValue] = {
                 "server": session.name,
                 "tool": name,
@@ -141,8 +143,18 @@ class Pool:
         session.on_stopped(self._ending.discard)
 
 
+def _output(result: CallToolResult, tool: Tool) -> JsonValue:
+    output = output_of(result, tool.server, tool.name)
+    if result.structured_content is not None and (faults := tool.output_faults(output)):
+        message = f"the tool {tool.name!r} of the MCP server {tool.server!r} gave what it does not promise: {faults[0]}"
+        details: dict[str, JsonValue] = {"server": tool.server, "tool": tool.name}
+        raise ActionFailed("MCP_OUTPUT_MISFIT", message, details=details)
+    return output
+
+
 def _unknown(session: Session, name: str) -> ActionFailed:
-    names = [tool.name for tool in session.tools.all()]
+    # A server calls its tools whatever it likes.
+    names = [shown(tool.name, _NAME_MAX) for tool in session.tools.all()]
     nearest = closest(name, names)
     hint = f"did you mean {nearest!r}? " if nearest else ""
     there = ", ".join(names[:_NAMED_MAX]) + (f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else "")

@@ -1,6 +1,6 @@
 """What a tool gave, as the output of an action (ACT-10)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from wonder.actions.mcp.losses import shown
 from wonder.actions.protocol import ActionFailed
@@ -9,6 +9,9 @@ from wonder.language.values import BadValue, JsonValue, parse_json
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
+
+_SMALL_TEXT: Final = 256 * 1024
+_SMALL_VALUES: Final = 10_000
 
 
 def output_of(result: "CallToolResult", server: str, tool: str) -> JsonValue:
@@ -22,6 +25,19 @@ def output_of(result: "CallToolResult", server: str, tool: str) -> JsonValue:
     except BadValue as error:
         message = f"the tool {tool!r} of the MCP server {server!r} gave what can't be kept: {error}"
         raise ActionFailed("BAD_RESULT", message, details={"server": server, "tool": tool}) from error
+
+
+def is_large(result: "CallToolResult") -> bool:
+    """Say whether a result takes so long to read that others should have their turn meanwhile."""
+    if sum(len(block.text) for block in result.content if block.type == "text") > _SMALL_TEXT:
+        return True
+    left, waiting = _SMALL_VALUES, [result.structured_content or {}]
+    while waiting and left > 0:
+        value: Any = waiting.pop()
+        if isinstance(value, dict | list):
+            left -= len(value) + 1
+            waiting += value.values() if isinstance(value, dict) else value
+    return left <= 0
 
 
 def _value(result: "CallToolResult") -> JsonValue:

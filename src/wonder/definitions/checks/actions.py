@@ -118,6 +118,9 @@ def _check_emit_metric(metric: EmitMetric, path: Path, findings: Findings) -> No
         read_expression(metric.value.expr, WORKFLOW_ROOTS, (*path, "value", "expr"), findings)
     for name, value in (metric.dimensions or {}).items():
         check_template(value, (*path, "dimensions", name), findings)
+        if name.startswith("__"):
+            message = f"dimensions that begin with '__', as {name!r} does, belong to who collects metrics"
+            findings.error("reserved_name", (*path, "dimensions", name), message, "choose another name")
 
 
 def _check_write_artifact(artifact: WriteArtifact, path: Path, findings: Findings) -> None:

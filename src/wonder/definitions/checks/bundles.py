@@ -10,6 +10,7 @@ from wonder.definitions.checks.models import check_model
 from wonder.definitions.checks.resources import check_artifact_type, check_prompt
 from wonder.definitions.checks.schemas import check_schemas
 from wonder.definitions.checks.secret_places import check_secret_places, check_secrets_of_project
+from wonder.definitions.checks.servers import check_server
 from wonder.definitions.checks.tasks import check_task
 from wonder.definitions.checks.triggers import check_triggers
 from wonder.definitions.checks.workflows import check_workflow
@@ -39,6 +40,8 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
         _check_definitions(library.definitions, library_lookup, reading, section, findings)
     for name, model in bundle.models.items():
         check_model(model, ("models", name), findings)
+    for name, server in bundle.mcp_servers.items():
+        check_server(server, ("mcp_servers", name), findings)
     check_secrets_of_project(bundle, findings)
     for index in bundle.vector_indexes.values():
         for reference in index.artifact_types:

@@ -3,6 +3,7 @@
 from pydantic import ValidationError
 
 from wonder.definitions.checks.findings import Findings
+from wonder.definitions.checks.servers import note_address, note_header
 from wonder.definitions.checks.texts import check_template
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.record_faults import record_faults
@@ -27,6 +28,7 @@ def check_model(model: ModelProfileBody, path: Path, findings: Findings) -> None
                 _check_text(given.get(name), (*where, name), findings)
             for name, text in config.headers.items():
                 _check_text(text, (*where, "headers", name), findings)
+                note_header(name, text, (*where, "headers", name), findings)
             _check_address(config, model.provider, where, findings)
         case MockConfig():
             for i, answer in enumerate(config.answers):
@@ -55,7 +57,7 @@ def _check_text(text: JsonValue, where: Path, findings: Findings) -> None:
     if read := next((name for name in names if name[0] != "secrets"), None):
         message = f"'{read[0]}' is never there: a model is read when it is used, without an input"
         findings.error("unknown_name", where, message, f"write {_SECRET}, or the value itself")
-    elif "\r" in text or "\n" in text.strip():
+    elif where[-2] != "headers" and ("\r" in text or "\n" in text.strip()):
         findings.error("bad_header", where, f"'{where[-1]}' has a line break in it", "write it on one line")
 
 
@@ -65,6 +67,5 @@ def _check_address(config: ExecutionConfig, provider: str, where: Path, findings
         if provider == "local":
             hint = "add where the server is: base_url: http://localhost:8080/v1"
             findings.error("missing_field", where, "a local model needs 'base_url' in its execution_config", hint)
-    elif "{{" not in address and not address.lower().startswith(("http://", "https://")):
-        message = f"'{address[:80]}' is no address of HTTP"
-        findings.error("bad_url", (*where, "base_url"), message, "begin it with https:// or http://")
+    elif "{{" not in address:
+        note_address(address, (*where, "base_url"), findings)

@@ -35,7 +35,7 @@ def _check_names(text: str | None, requires: Schema, where: Path, findings: Find
         return  # noted already
     for name in names:
         # A template reads the input as a whole by that name, and each of its fields by its own.
-        read = _up_to_element(name[1:] if name[:1] == ("input",) else name)
+        read = up_to_element(name[1:] if name[:1] == ("input",) else name)
         if not read or name[0] == SECRETS:
             continue
         shape = shape_at(requires, read)
@@ -48,7 +48,7 @@ def _check_names(text: str | None, requires: Schema, where: Path, findings: Find
             findings.error("unknown_field", where, message, hint)
 
 
-def _up_to_element(name: Path) -> Path:
+def up_to_element(name: Path) -> Path:
     """Leave out of a path what may be an element or the length of a list or a text, of which no schema speaks."""
     for i, part in enumerate(name):
         if part == "length" or str(part).isdigit():

@@ -68,7 +68,9 @@ def _check_record(record: Record, path: Path, findings: Findings) -> None:
 def _check_text(text: str, where: Path, findings: Findings, *, may: bool) -> None:
     read = _secrets_in(text)
     if read and not may:
-        message = f"a secret can't be used here: what becomes of '{where[-1]}' is kept or shown"
+        # Of an element of a list, the name of the list.
+        field = next(segment for segment in reversed(where) if isinstance(segment, str))
+        message = f"a secret can't be used here: what becomes of '{field}' is kept or shown"
         findings.error("secret_misplaced", where, message, _HINT)
     elif any(len(path) == 1 for path in read):
         message = "all secrets at once can't be used: which ones must be known before"

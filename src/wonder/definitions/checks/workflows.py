@@ -16,6 +16,7 @@ from wonder.definitions.checks.signatures import task_gives, task_takes
 from wonder.definitions.checks.texts import read_dotted
 from wonder.definitions.checks.transitions import check_transition
 from wonder.definitions.checks.updates import check_scoped_action
+from wonder.definitions.checks.variables import check_variables
 from wonder.definitions.drafts import NodeDraft, TransitionDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.reading import Reading
@@ -125,6 +126,8 @@ def _check_flow(node: NodeDraft, task: TaskView | None, sights: Sights, lookup: 
         check_fit(mapping, sight, task_takes(task, lookup), _taker(node, task), where, findings)
     if task and task.sole_action:
         _check_called(task.sole_action, sight, node, findings)
+        if getattr(node.body, "action", None):
+            check_variables(task.sole_action, node.body.input_mapping, findings)
     gives = task_gives(task, lookup) if task else {}
     check_output_mapping(node, gives, sights, findings)
 

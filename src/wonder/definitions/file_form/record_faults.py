@@ -99,6 +99,8 @@ def _choice_fault(details: ErrorDetails, fault: _Make, path: Path) -> Fault:
         hint = f"did you mean '{near}'?"
     elif path[-2:] == ("synchronization", "strategy"):
         hint = "write 'all', 'any', or {m_of_n: 2}"
+    elif path[-1:] == ("kind",):
+        hint = f"write one of {some(options)}; if a package adds it, install that package here"
     else:
         hint = f"write one of {some(options)}"
     wrong = f"not one of {some(options)}" if len(options) <= 8 else f"no {path[-1] if path else 'word'} that is known"

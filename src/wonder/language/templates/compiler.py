@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from wonder.language.paths import MISSING, Path
-from wonder.language.templates.faults import TemplateSyntax
+from wonder.language.templates.faults import TemplateSyntax, TemplateVariableMissing
 from wonder.language.templates.helpers import BLOCKS, VALUES, BlockParts, render_plain_block
 from wonder.language.templates.rendering import Evaluate, Found, Output, Render, Scope, member, text_of
 from wonder.language.templates.tree import (
@@ -35,8 +35,8 @@ class Place:
 class TemplateCompiler:
     """Compiles one template; `reads` gathers the paths that it reads from its root, as far as they are known."""
 
-    def __init__(self, text: str, *, percent_encode: bool) -> None:
-        self.text, self.percent_encode = text, percent_encode
+    def __init__(self, text: str, *, percent_encode: bool, strict: bool = False) -> None:
+        self.text, self.percent_encode, self.strict = text, percent_encode, strict
         self.reads: dict[Path, None] = {}
 
     def program(self, program: Program | None, place: Place) -> Render:
@@ -66,6 +66,8 @@ class TemplateCompiler:
 
     def mustache(self, mustache: Mustache, place: Place) -> Render:
         value = self.call(mustache.call, place)
+        if self.strict:
+            value = _there(value, self.text, mustache.call.path.original)
         if self.percent_encode:
             return lambda scope, out: out.write(quote(text_of(value(scope)), safe=""))
         return lambda scope, out: out.write(text_of(value(scope)))
@@ -158,6 +160,17 @@ class TemplateCompiler:
         known = ", ".join(sorted([*BLOCKS, *VALUES]))
         reason = f"there is no helper {call.path.original!r}"
         return TemplateSyntax(self.text, call.path.position, reason, f"the helpers are {known}")
+
+
+def _there(value: Evaluate, text: str, name: str) -> Evaluate:
+    def evaluate(scope: Scope) -> Found:
+        found = value(scope)
+        if found is MISSING or found is None or isinstance(found, dict):
+            told = "an object" if isinstance(found, dict) else "null" if found is None else "not there"
+            raise TemplateVariableMissing(text, name, told)
+        return found
+
+    return evaluate
 
 
 def _walk(value: Found, parts: tuple[str, ...]) -> Found:

@@ -16,6 +16,16 @@ class TemplateSyntax(WonderError):
         self.text, self.position, self.reason, self.hint = text, position, reason, hint
 
 
+class TemplateVariableMissing(WonderError):
+    """A template that must write all of its variables was given none for one of them; `name` as it is written."""
+
+    code = "TEMPLATE_VARIABLE_MISSING"
+
+    def __init__(self, text: str, name: str, found: str) -> None:
+        super().__init__(f"{{{{{name}}}}} of {text[:200]!r} is {found}")
+        self.text, self.name, self.found = text, name, found
+
+
 class TemplateTooLarge(WonderError):
     """A template writes more, or repeats more often, than one rendering may."""
 

@@ -27,10 +27,14 @@ class Template:
         return "".join(out.parts)
 
 
-def compile_template(text: str, *, escape: Literal["none", "url"] = "none", output_max: int = OUTPUT_MAX) -> Template:
+def compile_template(
+    text: str, *, escape: Literal["none", "url"] = "none", output_max: int = OUTPUT_MAX, strict: bool = False
+) -> Template:
     """Compile Handlebars; raises TemplateSyntax.
 
     With `escape="url"` each value is percent-encoded, save in `{{{x}}}`, which stands for a part of a URL as it is.
+    With `strict` a variable to write that is not there, null or an object makes rendering it raise
+    TemplateVariableMissing; `{{#if x}}` may still ask for it.
     """
     if len(text) > TEXT_MAX:
         raise TemplateSyntax(text, TEXT_MAX, f"longer than {TEXT_MAX:,} characters", "shorten it")
@@ -41,6 +45,6 @@ def compile_template(text: str, *, escape: Literal["none", "url"] = "none", outp
 
     program = parse_template(text)
     strip_whitespace(program)
-    compiler = TemplateCompiler(text, percent_encode=escape == "url")
+    compiler = TemplateCompiler(text, percent_encode=escape == "url", strict=strict)
     render = compiler.program(program, Place())
     return Template(text, render, tuple(compiler.reads), output_max)

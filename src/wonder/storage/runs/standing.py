@@ -78,3 +78,23 @@ async def open_questions(reader: Reader, run_id: str) -> list[InboxItem]:
         if wait.get("kind") == "workflow_call":
             found += await open_questions(reader, wait["child_run_id"])
     return found
+
+
+class AwaitedEvent(NamedTuple):
+    """An event from outside that a run waits for; without a key, None."""
+
+    run_id: str
+    event: str
+    key: str | None
+
+
+async def awaited_events(reader: Reader, run_id: str) -> list[AwaitedEvent]:
+    """List the events that a run, and the sub-workflows that it waits for, wait for."""
+    found: list[AwaitedEvent] = []
+    for row in await reader.fetch("live_tokens_of_runs", encode_json([run_id])):
+        wait = from_json(row[-1]) or {}
+        if wait.get("kind") == "wait_for_event":
+            found.append(AwaitedEvent(run_id, wait["event"], wait.get("key")))
+        elif wait.get("kind") == "workflow_call":
+            found += await awaited_events(reader, wait["child_run_id"])
+    return found

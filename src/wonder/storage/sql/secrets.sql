@@ -26,6 +26,17 @@ SELECT id FROM secrets WHERE workspace_id = $1 AND name = $2;
 -- To be sealed with another key.
 SELECT id, workspace_id, project_id, name, key_id, sealed FROM secrets ORDER BY id;
 
+-- name: secrets_of_live_runs
+-- Those that a run under way may have used already, the newest first.
+SELECT secrets.id, secrets.workspace_id, secrets.project_id, secrets.name, secrets.key_id, secrets.sealed
+FROM secrets
+WHERE EXISTS (
+    SELECT 1 FROM projects JOIN runs ON runs.project_id = projects.id
+    WHERE (projects.id = secrets.project_id OR projects.workspace_id = secrets.workspace_id)
+        AND runs.completed_ms IS NULL
+)
+ORDER BY secrets.updated_at DESC, secrets.id LIMIT $1;
+
 -- name: secret_key_ids
 SELECT DISTINCT key_id FROM secrets ORDER BY key_id;
 

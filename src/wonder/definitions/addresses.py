@@ -1,0 +1,38 @@
+"""Addresses of HTTP, and headers that go with them: what is wrong with one, before anything is sent."""
+
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+# As RFC 9110 has it: no blanks, no colon, nothing beyond ASCII.
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NOT_IN_AN_ADDRESS: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_PORT_MAX: Final = 65_535
+
+
+def why_no_address(text: str) -> str | None:
+    """Say why a text is no address of HTTP; None for one that is."""
+    if not text.lower().startswith(("http://", "https://")):
+        return "is no address of HTTP; begin it with https:// or http://"
+    if _NOT_IN_AN_ADDRESS.search(text):
+        return "holds a blank, a backslash or a control character; leave it out"
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "has a host or a port that is none; write it as in http://localhost:8080/v1 or http://[::1]:8080/v1"
+    if not host:
+        return "is no address of HTTP, it has no host; write it as in http://localhost:8080/v1"
+    if port is not None and not 0 < port <= _PORT_MAX:
+        return f"has {port} for a port; write one from 1 to {_PORT_MAX}"
+    return None
+
+
+def why_no_header(name: str, value: str) -> str | None:
+    """Say why a header can't be sent; None for one that can."""
+    if not _HEADER_NAME.fullmatch(name):
+        return f"{name[:80]!r} can't be the name of a header; use letters, digits and '-'"
+    if not value.isascii() or any(sign < " " and sign != "\t" for sign in value) or "\x7f" in value:
+        # Without the value: it may be a secret.
+        return f"the header '{name}' holds a line break, a control character or no ASCII; write it on one line"
+    return None
