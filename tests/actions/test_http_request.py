@@ -120,6 +120,7 @@ async def test_a_host_out_of_a_value_is_that_and_nothing_else(asking: Asking, pe
     assert (await failure(asking, "http://{{h}}.example.com/", {"h": "127.0.0.1/"})).code == "BAD_URL"
     assert (await failure(asking, "http://{{h}}.example.com/", {"h": "127.0.0.1#"})).code == "BAD_URL"
     assert (await failure(asking, "http://{{h}}.example.com/", {"h": "evil@127.0.0.1"})).code == "BAD_URL"
+    assert (await failure(asking, "http://{{h}}/", {"h": "axn--"})).code == "BAD_URL"
 
 
 async def test_a_text_between_quotes_that_breaks_the_json_is_told_before_it_is_sent(
@@ -379,7 +380,15 @@ async def test_a_body_with_a_secret_is_not_carried_to_another_host(asking: Askin
 
 @pytest.mark.parametrize(
     "location",
-    ["file:///etc/passwd", "ftp://127.0.0.1/", "javascript:alert(1)", "http://[::1", "data:,x", "unix:/x"],
+    [
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/",
+        "javascript:alert(1)",
+        "http://[::1",
+        "data:,x",
+        "unix:/x",
+        "http://axn--/",
+    ],
 )
 async def test_a_redirect_leads_to_http_or_nowhere(location: str, asking: Asking, peer: HttpPeer) -> None:
     peer.answers["/old"] = answer(302, "", location=location)

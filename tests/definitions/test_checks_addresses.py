@@ -6,7 +6,15 @@ import pytest
 
 from support.definitions import codes_in, faults_in
 
-BAD = ["http://[::1", "http://localhost:abc/v1", "http://h:70000/", "http://h/\x07", "http://", "http://a b/"]
+BAD = [
+    "http://[::1",
+    "http://localhost:abc/v1",
+    "http://h:70000/",
+    "http://h/\x07",
+    "http://",
+    "http://a b/",
+    "http://axn--/",
+]
 
 
 def local(**config: Any) -> dict[str, Any]:
@@ -37,7 +45,14 @@ def test_a_header_that_cant_be_sent_is_refused(headers: dict[str, str]) -> None:
 
 def test_what_can_be_reached_is_taken() -> None:
     headers = {"x-a": "Bearer {{secrets.TOKEN}}"}
-    for given in (local(headers=headers), local(base_url="{{secrets.URL}}"), mcp(**headers), mcp("https://h")):
+    for given in (
+        local(headers=headers),
+        local(base_url="{{secrets.URL}}"),
+        mcp(**headers),
+        mcp("https://h"),
+        mcp("http://bücher.example/"),
+        mcp("http://xn--bcher-kva.example"),
+    ):
         assert not codes_in(given)
 
 

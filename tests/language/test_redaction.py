@@ -60,6 +60,7 @@ SPELLED: dict[str, Any] = {
     "quotes that are doubled": lambda text: text.replace("'", "''"),
     "bytes of Python": lambda text: repr(text.encode())[2:-1],
     "base64 of UTF-16": lambda text: base64.b64encode(text.encode("utf-16-le")).decode(),
+    "base64 of JSON": lambda text: base64.b64encode(json.dumps({"k": text}).encode()).decode(),
     "one line": lambda text: " ".join(text.split()),
 }
 

@@ -64,9 +64,10 @@ class Outgoing:
         try:
             # A name and a password in it count for nothing: they become a header when the author's own URL is read.
             url = self.url.join(location.strip())
+            host = url.host  # decoded now, which fails for some
         except (httpx2.InvalidURL, ValueError):
             raise _bad_redirect("to what is no address", location) from None
-        if url.scheme not in _DEFAULT_PORTS or not url.host:
+        if url.scheme not in _DEFAULT_PORTS or not host:
             raise _bad_redirect(f"to an address of {url.scheme!r}, not of HTTP", location)
         request = self
         if (status in (301, 302) and self.method == "POST") or (status == 303 and self.method != "HEAD"):
@@ -109,9 +110,10 @@ def _read_url(text: str, shown: str) -> httpx2.URL:
         raise _bad_url(shown, "holds a blank, a backslash or a line break")
     try:
         url = httpx2.URL(text)
+        host = url.host  # decoded now, which fails for some
     except (httpx2.InvalidURL, ValueError):
         raise _bad_url(shown, "is no address") from None
-    if url.scheme not in _DEFAULT_PORTS or not url.host:
+    if url.scheme not in _DEFAULT_PORTS or not host:
         raise _bad_url(shown, "is no address of HTTP")
     if url.port is not None and not 0 < url.port <= _PORT_MAX:
         raise _bad_url(shown, f"has {url.port} for a port")

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 # As RFC 9110 has it: no blanks, no colon, nothing beyond ASCII.
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NOT_IN_AN_ADDRESS: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]*")
 _PORT_MAX: Final = 65_535
 
 
@@ -19,6 +20,7 @@ def why_no_address(text: str) -> str | None:
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
+        _check_host(host or "")
     except ValueError:
         return "has a host or a port that is none; write it as in http://localhost:8080/v1 or http://[::1]:8080/v1"
     if not host:
@@ -26,6 +28,17 @@ def why_no_address(text: str) -> str | None:
     if port is not None and not 0 < port <= _PORT_MAX:
         return f"has {port} for a port; write one from 1 to {_PORT_MAX}"
     return None
+
+
+def _check_host(host: str) -> None:
+    """Raise ValueError for a name that no name can be."""
+    if host.isascii() and ":" not in host and not _NAME.fullmatch(host):
+        raise ValueError(host)
+    for label in host.split("."):
+        if "xn--" in label:
+            if not label.startswith("xn--"):
+                raise ValueError(label)
+            label.encode("ascii").decode("idna")
 
 
 def why_no_header(name: str, value: str) -> str | None:

@@ -146,6 +146,8 @@ class Redactor:
         spans: list[_Span] = []
         covered = reached = tries = 0
         for place, word in [(place, word) for place, word in enumerate(_words(text)) if word in clues]:
+            if tries > _TRIES and place * _WORD < reached:
+                continue
             for before, length in clues[word]:
                 start = place * _WORD - before
                 stop = start + length
@@ -164,7 +166,7 @@ class Redactor:
                         reached = max(reached, start + found.length)
                         # What begins in it and ends behind it is found by its end.
                         covered = reached if found.whole else covered
-                if tails := self._tails.get(end):
+                if stop > covered and (tails := self._tails.get(end)):
                     found = _backwards(text, stop, first, tails)
                     if found and (found.whole or stop - found.length < open_from):
                         spans.append((stop - found.length, stop, found.mark))

@@ -54,6 +54,10 @@ def _spellings(text: str) -> Iterator[str]:
     yield from _escaped(text)
     yield from _percent_encoded(raw)
     yield from _base64(raw)
+    for ascii_only in (False, True):
+        # A whole document of JSON is often what is encoded.
+        escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        yield from _base64(escaped.encode("utf-8", "surrogatepass")) if escaped != text else ()
     yield raw.hex()
     # As Windows and PowerShell write texts.
     for form in ("utf-16-le", "utf-16-be"):
