@@ -27,7 +27,7 @@ sample: $(READY) ## set up, then have texts judged by a scripted model; no key i
 	@echo "samples/judges/README.md goes through it step by step."
 
 test: $(READY) ## set up, then run all tests, on SQLite and on a real PostgreSQL
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(READY) ## format, lint, types and import direction
 	$(BIN)/ruff format --check .

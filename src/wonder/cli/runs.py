@@ -21,8 +21,12 @@ from wonder.storage.definitions import load_definition
 from wonder.storage.runs.headers import RunHeader, list_runs, load_header
 from wonder.storage.runs.loading import load_context
 from wonder.storage.runs.looking import events_of_run, tokens_of_run
+from wonder.storage.runs.records import Origin
 from wonder.storage.runs.standing import open_questions
+from wonder.storage.runs.triggering import StoredFiring, firings_of_run, runs_triggered_by, trigger_status
+from wonder.storage.store import Store
 
+_TRIGGERED_SHOWN = 10
 _MARKS = {"completed": ("good", "✓"), "failed": ("error", "✗"), "cancelled": ("error", "✗")}
 
 
@@ -137,17 +141,25 @@ async def _show(app: App, given: Namespace) -> None:
     definition = await load_definition(store, WorkflowDef, header.workflow_def_id, header.workflow_version)
     tokens = await tokens_of_run(store, header.id)
     items = await open_questions(store, header.id)
+    firings = await firings_of_run(store, header.id)
     refs = {node.id: node.ref for node in definition.nodes}
     if given.json:
         shown = [{"id": t.id, "node": refs[t.node_id], "status": t.status, "path_id": t.path_id} for t in tokens]
         inbox = [{"id": item.id, "prompt": item.prompt, "schema": item.schema} for item in items]
-        print_json({**_header(header), "workflow": definition.name, "tokens": shown, "inbox": inbox})
+        told: dict[str, Any] = {
+            "triggerStatus": trigger_status(firings),
+            "triggers": [firing.as_json() for firing in firings],
+        }
+        told["triggeredExecutionIds"] = [id async for id in runs_triggered_by(store, header.id)] if firings else []
+        print_json({**_header(header), "workflow": definition.name, "tokens": shown, "inbox": inbox, **told})
         return
     style, mark = _MARKS.get(header.status, ("warning", "…"))
     print(
         f"{color(style, mark)} {definition.name}@{header.workflow_version} {header.status}  {color('dim', header.id)}"
     )
     print(f"  started {_time(header.created_ms)}, {_took(header)}")
+    if header.origin:
+        print(f"  triggered by {header.origin.triggered_by_run_id}")
     if header.error:
         where = f" at node {header.error.node!r}" if header.error.node else ""
         print(f"  {color('error', header.error.code)}{where}: {header.error.message}")
@@ -158,8 +170,19 @@ async def _show(app: App, given: Namespace) -> None:
         ["NODE", "PATH", "STATUS", "TOOK"],
         [[refs[t.node_id], t.path_id, t.status, _milliseconds(t.created_ms, t.ended_ms)] for t in tokens],
     )
+    if firings:
+        print()
+        print_table(["TRIGGER", "STATUS", "RUNS", "REASON"], [_firing(firing) for firing in firings])
+        await _show_triggered(store, header.id, sum(firing.started for firing in firings))
     for item in items:
         print("\n".join([f"\n{item.prompt}", *(f"  {line}" for line in answer_lines(item))]))
+
+
+async def _show_triggered(store: Store, run_id: str, started: int) -> None:
+    async for triggered_id in runs_triggered_by(store, run_id, limit=_TRIGGERED_SHOWN):
+        print(f"  ↳ {triggered_id}")
+    if started > _TRIGGERED_SHOWN:
+        print(f"  … and {started - _TRIGGERED_SHOWN} more; --json shows all")
 
 
 async def _events(app: App, given: Namespace) -> None:
@@ -226,11 +249,24 @@ def _header(header: RunHeader) -> dict[str, Any]:
         "workflow_def_id": header.workflow_def_id,
         "workflow_version": header.workflow_version,
         "parent_run_id": header.parent_run_id,
+        "triggered_by": _origin(header.origin),
         "output": header.output,
         "error": header.error.as_json() if header.error else None,
         "created_ms": header.created_ms,
         "completed_ms": header.completed_ms,
     }
+
+
+def _origin(origin: Origin | None) -> dict[str, Any] | None:
+    if origin is None:
+        return None
+    place = {"run_id": origin.triggered_by_run_id, "trigger": origin.ordinal, "item": origin.item_index}
+    return {**place, "depth": origin.depth, "attempt": origin.attempt}
+
+
+def _firing(firing: StoredFiring) -> list[str]:
+    reason = "" if firing.failure is None else f"{firing.failure.code}: {firing.failure.message}"
+    return [firing.workflow_id, firing.status, str(firing.started), reason]
 
 
 def _time(ms: int) -> str:

@@ -7,6 +7,7 @@ from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.forking import Forker
 from wonder.coordinator.outside import EVENT_TTL_SECONDS, Outside
+from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
@@ -21,8 +22,11 @@ log = logging.getLogger("wonder.coordinator")
 class RequestDesk:
     """Carries out what other processes ask for."""
 
-    def __init__(self, coordinator: Coordinator, starter: Starter, outside: Outside, forker: Forker) -> None:
+    def __init__(
+        self, coordinator: Coordinator, starter: Starter, outside: Outside, forker: Forker, scheduler: Scheduler
+    ) -> None:
         self._coordinator, self._starter, self._outside, self._forker = coordinator, starter, outside, forker
+        self._scheduler = scheduler
         self._under_way: set[str] = set()
         # Those that are done since the last look began: what it reads may be from before, and still have them.
         self._done: set[str] = set()
@@ -81,6 +85,8 @@ class RequestDesk:
                 await self._forker.retry(payload["run_id"], also=started)
             case "fork":
                 await self._forker.fork(payload["run_id"], payload["after"], payload.get("state"), also=started)
+            case "fire_schedule":
+                await self._scheduler.fire(payload["schedule_id"], also=started)
             case "event":
                 await self._outside.send_event(
                     payload["project_id"],
