@@ -111,6 +111,12 @@ class Clients:
         """Whether something was asked for that nobody has answered."""
         return bool(self.rows("SELECT 1 FROM requests WHERE answered_ms IS NULL LIMIT 1"))
 
+    @property
+    def have_triggers(self) -> bool:
+        """Whether runs are still to be started by triggers, or to be retried for them."""
+        pending = "SELECT 1 FROM trigger_firings WHERE status = 'pending' LIMIT 1"
+        return bool(self.rows(pending) or self.rows("SELECT 1 FROM triggered_runs WHERE retry_due = 1 LIMIT 1"))
+
     def settle(self) -> None:
         """Let go on whatever waits for somebody: resume, answer, send; each is asked for once at a time."""
         visitor = self.visitor.wonder

@@ -37,11 +37,28 @@ _RETRIES: Final = (
 )
 
 
+_ALL: Final = {"two": "@input.two", "none": "@input.none", "three": "@input.three"}
+# What a workflow triggers: always, for each of some or no items, only sometimes, in vain, and not for long.
+_TRIGGERS: Final = (
+    {"workflowId": "called", "inputs": _ALL},
+    {"workflowId": "called", "inputs": {"two": ["@item", "@index"]}, "forEach": "@input.three", "max_retries": 2},
+    {"workflowId": "called", "inputs": _ALL, "forEach": "@input.none"},
+    {"workflowId": "called", "inputs": {"two": [], "last": "@output.last"}, "max_retries": 1},
+    {"workflowId": "called", "inputs": {"two": "@output.last"}},
+    {"workflowId": "nobody", "inputs": _ALL},
+    {"workflowId": "called", "inputs": _ALL, "workflow_timeout_ms": 150},
+)
+
+
 def random_definition(seed: int, nodes_max: int) -> Loaded:
-    """Make a definition that can be stored: a workflow, and another one that it may call."""
+    """Make a definition that can be stored: a workflow, and another one that it may call or trigger."""
     random = Random(f"definition {seed}")
+    # By a chance of their own, so that the graphs are what they are without.
+    triggering = Random(f"triggers {seed}")
     while True:
         bundle = _bundle(random, nodes_max)
+        if triggering.random() < 0.4:
+            bundle["workflow"]["triggers"] = triggering.sample(_TRIGGERS, triggering.randint(1, 3))
         for _ in range(_MENDED_MAX):
             loaded = load_value(bundle)
             errors = [fault for fault in loaded.check(Catalog()) if has_errors([fault])]

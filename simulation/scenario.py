@@ -28,6 +28,7 @@ from wonder.observe.verify import verify_run
 
 NODES_MAX: Final = 12
 OF_RUNS: Final = ("parent_run_id", "retry_of_run_id", "forked_from_run_id")
+TRIGGERED: Final = {"triggered": "attempt = 0", "retried by a trigger": "attempt > 0"}
 # Seeds that follow one another share a definition, which takes as long to make as a simulation.
 _SHARE: Final = 4
 _PERIOD_MS: Final = 6_000
@@ -172,7 +173,7 @@ class _Simulation:
 
     def _is_busy(self) -> bool:
         paused = self._machine.current.loop.is_paused
-        return paused or bool(self._clients.live_runs()) or self._clients.have_requests
+        return paused or bool(self._clients.live_runs()) or self._clients.have_requests or self._clients.have_triggers
 
     def _go_on(self, milliseconds: int) -> None:
         world, until_ms = self._world, self._world.now_ms + milliseconds
@@ -206,6 +207,9 @@ class _Simulation:
         for column in OF_RUNS:
             ((number,),) = await store.query(f"SELECT count({column}) FROM runs")
             outcome.constructs[column] += int(str(number))
+        for name, wanted in TRIGGERED.items():
+            ((number,),) = await store.query(f"SELECT count(*) FROM triggered_runs WHERE {wanted}")
+            outcome.constructs[name] += int(str(number))
         for type, number in await store.query("SELECT type, count(*) FROM events GROUP BY type"):
             outcome.seen[str(type)] += int(str(number))
 

@@ -9,6 +9,7 @@ WAITING = "tests/coordinator/test_waiting_runs.py"
 KEPT = "tests/coordinator/test_kept_events.py"
 QUEUED = "tests/coordinator/test_queued_runs.py"
 TOKENS = "tests/coordinator/test_tokens_of_runs.py"
+TRIGGERS = "tests/coordinator/test_interrupted_triggers.py"
 SIMULATION = "simulation --seeds 0-60 --processes 1"
 PLAYS = "simulation --patterns 40 --processes 1"
 
@@ -164,5 +165,21 @@ BUGS = (
         "full = limit is not None and len(self._counted.get(project_id, ())) > limit",
         "a project has one run more going than max_concurrent_runs",
         (f"{QUEUED}::test_further_runs_queue_in_order",),
+    ),
+    Bug(
+        "triggers-not-fired-after-a-crash",
+        "coordinator/recovery.py",
+        "        await self._triggers.reconcile()\n",
+        "",
+        "what triggers were to start when a process ended is never started",
+        (f"{TRIGGERS}::test_triggers_of_a_run_whose_process_ended_fire_in_the_next_one",),
+    ),
+    Bug(
+        "trigger-goes-on-from-its-beginning",
+        "coordinator/triggering.py",
+        "for index in range(firing.upto, upto):",
+        "for index in range(upto):",
+        "each commit of a trigger starts the runs of all items before it once more",
+        (f"{TRIGGERS}::test_a_commit_that_fails_while_a_trigger_fires_loses_nothing_and_doubles_nothing",),
     ),
 )

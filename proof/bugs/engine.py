@@ -10,6 +10,7 @@ CONTROL = "tests/engine/test_engine_control.py"
 WAITS = "tests/engine/test_engine_waits.py"
 FORKS = "tests/engine/test_engine_forks.py"
 RANDOM = "tests/engine/test_engine_random_runs.py"
+TRIGGERS = "tests/engine/test_engine_triggers.py"
 LEFTOVERS = "tests/engine/test_engine_leftovers.py"
 
 BUGS = (
@@ -201,5 +202,13 @@ BUGS = (
         "        join.last_index = branch.index",
         "after a restart last_wins takes the branch with the highest number",
         (LEFTOVERS,),
+    ),
+    Bug(
+        "null-skips-a-trigger",
+        "engine/triggers.py",
+        "        if find(root) is MISSING:\n",
+        "        if find(root) in (MISSING, None):\n",
+        "a trigger does not fire because a value that is there is null",
+        (TRIGGERS,),
     ),
 )

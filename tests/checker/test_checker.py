@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.checked_runs import Spoiler, open_spoiler
+from support.checked_runs import TYPE, Spoiler, open_spoiler
 from wonder.checker.__main__ import main
 from wonder.checker.checking import Count, check_runs
 from wonder.cli.main import main as wonder
@@ -16,7 +16,7 @@ async def test_runs_of_every_kind_break_no_rule(spoiler: Spoiler) -> None:
     """Fan-outs, joins, loops, errors, waits, sub-workflows, cancel, pause, time-out gates, retries and forks."""
     count = Count()
     assert [str(one) async for one in check_runs(spoiler.store, count)] == []
-    assert (count.runs, count.moving) == (len(spoiler.runs) + 3, 0)
+    assert (count.runs, count.moving) == (len(spoiler.runs) + 5, 0)
     assert count.events > 300
 
 
@@ -54,11 +54,24 @@ def test_what_can_not_be_checked_is_told_with_another_exit_status(
 def test_db_check_looks_at_every_run(good_copy: tuple[str, dict[str, str]], capsys: pytest.CaptureFixture[str]) -> None:
     url, runs = good_copy
     assert wonder(["db", "check", "--db", url]) == 0
-    assert f"sound, {len(runs) + 3} runs and " in capsys.readouterr().out
+    assert f"sound, {len(runs) + 5} runs and " in capsys.readouterr().out
     spoil(url, runs)
     assert wonder(["db", "check", "--db", url]) == 1
     assert f"error BROKEN_END: run {runs['line']}: its status is completed" in capsys.readouterr().out
     assert wonder(["db", "check", "--db", url, "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert (told["sound"], told["runs"]) == (False, len(runs) + 3)
+    assert (told["sound"], told["runs"]) == (False, len(runs) + 5)
     assert "BROKEN_END" in {finding["type"] for finding in told["findings"]}
+
+
+async def test_what_completed_before_triggers_were_fired_at_all_has_fired_none(spoiler: Spoiler) -> None:
+    """PHS-6: a database of an older Wonder is sound."""
+    run_id = spoiler.runs["triggering"]
+    rows = (("trigger_firings", "run_id"), ("snapshots", "run_id"), ("triggered_runs", "triggered_by_run_id"))
+    for table, column in rows:
+        await spoiler.sql(f"DELETE FROM {table} WHERE {column} = $1", run_id)
+    events = [event for event in await spoiler.events("triggering") if not event[TYPE].startswith("trigger_")]
+    await spoiler.write("triggering", events)
+    assert {(one.rule, one.run_id) for one in await spoiler.check()} == {("triggers", run_id)}
+    await spoiler.sql("UPDATE runs SET completed_ms = 1000 WHERE id = $1", run_id)
+    assert await spoiler.check() == []

@@ -337,6 +337,86 @@ TABLE: list[tuple[str, str, str, Spoil]] = [
         sql("line", "UPDATE snapshots SET sequence = 999 WHERE run_id = $1"),
     ),
     (
+        "triggers",
+        "triggering",
+        "a trigger was lost",
+        sql("triggering", "DELETE FROM trigger_firings WHERE run_id = $1 AND ordinal = 0"),
+    ),
+    (
+        "triggers",
+        "line",
+        "what has no triggers has fired one",
+        sql("line", "INSERT INTO trigger_firings VALUES ($1, 0, 't', 'w', 'triggered', 0, 0, 0, 0, NULL)"),
+    ),
+    (
+        "triggers",
+        "triggering",
+        "a run that was started is lost",
+        sql("triggering", "DELETE FROM triggered_runs WHERE triggered_by_run_id = $1 AND item_index = 1"),
+    ),
+    (
+        "triggers",
+        "triggering",
+        "a run was started beyond the items",
+        sql("triggering", "UPDATE triggered_runs SET item_index = 7 WHERE triggered_by_run_id = $1 AND item_index = 1"),
+    ),
+    (
+        "triggers",
+        "triggering",
+        "items are miscounted",
+        sql("triggering", "UPDATE trigger_firings SET items = 5, upto = 5 WHERE run_id = $1 AND ordinal = 0"),
+    ),
+    (
+        "triggers",
+        "triggering",
+        "one with a missing ref is not skipped",
+        sql("triggering", "UPDATE trigger_firings SET status = 'failed' WHERE run_id = $1 AND ordinal = 2"),
+    ),
+    (
+        "triggers",
+        "triggering",
+        "one is half done and says that it is over",
+        sql("triggering", "UPDATE trigger_firings SET upto = 1 WHERE run_id = $1 AND ordinal = 0"),
+    ),
+    ("triggers", "triggering", "nobody is told that a trigger fired", drop("triggering", "trigger_fired")),
+    ("triggers", "triggering", "a trigger fires twice", double("triggering", "trigger_fired")),
+    (
+        "triggers",
+        "triggering",
+        "an event tells of more runs than there are",
+        change("triggering", "trigger_fired", told(runs=9)),
+    ),
+    (
+        "triggers",
+        "triggered",
+        "the run that triggered it is not there",
+        sql("triggered", "UPDATE triggered_runs SET triggered_by_run_id = 'gone' WHERE run_id = $1"),
+    ),
+    (
+        "triggers",
+        "triggered",
+        "it is triggered too deep",
+        sql("triggered", "UPDATE triggered_runs SET trigger_depth = 11 WHERE run_id = $1"),
+    ),
+    (
+        "triggers",
+        "triggered",
+        "it is due to be retried without a failure",
+        sql("triggered", "UPDATE triggered_runs SET retry_due = 1 WHERE run_id = $1"),
+    ),
+    (
+        "triggers",
+        "again",
+        "it is retried more often than allowed",
+        sql("again", "UPDATE triggered_runs SET max_retries = 0 WHERE run_id = $1"),
+    ),
+    (
+        "triggers",
+        "again",
+        "it retries another attempt than the last",
+        sql("again", "UPDATE triggered_runs SET attempt = 3, max_retries = 3 WHERE run_id = $1"),
+    ),
+    (
         "unreadable",
         "line",
         "an event is not of its form",
@@ -379,7 +459,9 @@ async def test_a_context_that_is_not_the_one_of_the_events_is_reported(spoiler: 
     assert found == {("context", spoiler.runs["line"])}
 
 
-@pytest.mark.parametrize("table", ["tokens", "timers", "event_turns", "inbox_items", "event_waits"])
+@pytest.mark.parametrize(
+    "table", ["tokens", "timers", "event_turns", "inbox_items", "event_waits", "trigger_firings", "triggered_runs"]
+)
 async def test_rows_of_runs_that_are_not_there_are_reported(spoiler: Spoiler, table: str) -> None:
     await spoiler.sql(f"UPDATE {table} SET run_id = 'gone' WHERE run_id = (SELECT min(run_id) FROM {table})")
     assert ("orphans", "gone") in {(one.rule, one.run_id) for one in await spoiler.check()}

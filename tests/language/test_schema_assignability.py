@@ -73,6 +73,14 @@ def tree(leaf: Any, name: str = "tree") -> Any:
         (tree(INT), tree(N, "other")),
         (tree(INT), obj("value", value=N)),
         ({"type": "string", "minLength": 5, "maxLength": 2}, N),  # no such text
+        (
+            obj("kind v", kind={"enum": ["a", "b"]}, v=S),
+            {"anyOf": [obj("kind", kind={"const": "a"}, v=S), obj("kind", kind={"const": "b"})]},
+        ),
+        (
+            obj("on", on={"type": "boolean"}),
+            {"oneOf": [obj("on", on={"const": True}), obj("on", on={"const": False})]},
+        ),
     ],
 )
 def test_every_value_of_the_source_fits(source, target):

@@ -11,12 +11,13 @@ from simulation.databases import CONSTRUCTS
 from simulation.faults import KINDS
 from simulation.many import Totals, play, simulate, simulator
 from simulation.plays import PLAYS
-from simulation.scenario import OF_RUNS, Scenario, Simulator, play_of, scenario_of
+from simulation.scenario import OF_RUNS, TRIGGERED, Scenario, Simulator, play_of, scenario_of
 from simulation.shrinking import replay_command, shrink
 
 from wonder.coordinator.commits import GroupCommit
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.kept_events import KeptEvents
+from wonder.coordinator.triggering import Triggers
 from wonder.engine.decisions import FireJoin
 from wonder.engine.evolve import EVOLVERS
 from wonder.storage import sqlite
@@ -62,6 +63,7 @@ def test_the_runs_get_everywhere(totals: Totals) -> None:
         *("context_updated", "context_snapshot", "transitions_evaluated", "fan_out_started", "fan_in_waiting"),
         *("fan_in_completed", "fan_in_failed", "human_input_requested", "human_input_answered"),
         *("human_input_withdrawn", "timer_set", "timer_fired", "late_result_ignored"),
+        *("trigger_fired", "trigger_skipped", "trigger_failed"),
     }
     assert expected - set(totals.seen) == set()
 
@@ -71,7 +73,7 @@ def test_hardly_any_run_is_cut_short(totals: Totals) -> None:
 
 
 def test_the_definitions_have_every_construct(totals: Totals) -> None:
-    assert [name for name in (*CONSTRUCTS, *OF_RUNS) if not totals.constructs[name]] == []
+    assert [name for name in (*CONSTRUCTS, *OF_RUNS, *TRIGGERED) if not totals.constructs[name]] == []
 
 
 def test_a_seed_replays_to_the_letter(simulation: Simulator) -> None:
@@ -124,8 +126,25 @@ def _lose_everything() -> AbstractContextManager[Any]:
     return mock.patch.object(Coordinator, "_lose", lose_all)
 
 
+def _forget_triggers() -> AbstractContextManager[Any]:
+    """PHS-6: what triggers were to start when a process ended is never started."""
+
+    async def nothing(self: Triggers) -> None: ...
+
+    return mock.patch.object(Triggers, "reconcile", nothing)
+
+
 @pytest.mark.parametrize(
-    "plant", [_no_fence, _joins_fire_twice, _act_before_commit, _forget_tasks, _trust_memory, _lose_everything]
+    "plant",
+    [
+        _no_fence,
+        _joins_fire_twice,
+        _act_before_commit,
+        _forget_tasks,
+        _trust_memory,
+        _lose_everything,
+        _forget_triggers,
+    ],
 )
 def test_a_planted_bug_is_found(plant: Callable[[], AbstractContextManager[Any]], simulation: Simulator) -> None:
     with plant():

@@ -269,3 +269,15 @@ async def test_res_2_deploys_at_the_same_time_give_consecutive_versions_and_lose
         assert found
         timeouts = [(await load_definition(app.store, WorkflowDef, found.id, v)).timeout_ms for v in range(1, 9)]
         assert sorted(timeouts) == list(range(60_000, 60_008))
+
+
+async def test_phs_6_triggers_that_come_back_through_what_is_stored_are_a_warning(app: App) -> None:
+    def triggering(name: str, target: str) -> dict[str, Any]:
+        return {**workflow({"n": noop()}, name=name), "triggers": [{"workflowId": target, "inputs": {}}]}
+
+    await deploy(app, triggering("third", "first"))
+    await deploy(app, triggering("second", "third"))
+    _, warnings = await app.deploy(load_value(triggering("first", "second")))
+    (warning,) = warnings
+    assert (warning.code, warning.path) == ("trigger_cycle", ("triggers", 0, "workflowId"))
+    assert warning.message == "'first' triggers itself through 'second' → 'third'"

@@ -156,10 +156,10 @@ async def test_a_database_that_is_locked_for_too_long_is_busy(tmp_path: Path) ->
     other = apsw.Connection(str(tmp_path / "app.db"))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(DatabaseBusy, match="try again"):
-        await store.commit([("record_migration", [(9, "", "", "", "")])])
+        await store.commit([("record_migration", [(99, "", "", "", "")])])
     other.execute("ROLLBACK")
     other.close()
-    await store.commit([("record_migration", [(9, "", "", "", "")])])
+    await store.commit([("record_migration", [(99, "", "", "", "")])])
     await store.close()
 
 

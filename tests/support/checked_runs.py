@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support.definitions import update as update_by_name
-from support.systems import bundle, calls, line, open_item, running, settle, status_of, waits
+from support.systems import bundle, calls, line, open_item, running, settle, status_of, until, waits
 from wonder.actions.protocol import ActionFailed
 from wonder.app.api import Run, Wonder
 from wonder.checker.checking import Count, check_runs
@@ -116,6 +116,7 @@ async def make_runs(url: str) -> dict[str, str]:
             status="waiting",
         )
         await _control(wonder, runs, start)
+        await _trigger(wonder, runs, start)
     return runs
 
 
@@ -153,6 +154,33 @@ async def _control(wonder: Wonder, runs: dict[str, str], start: Callable[..., An
     await status_of(wonder, runs["forked"], "waiting")
     for name in ("answered", "woken"):
         await status_of(wonder, runs[name], "completed")
+
+
+async def _trigger(wonder: Wonder, runs: dict[str, str], start: Callable[..., Any]) -> None:
+    """Trigger runs for each of two items, in vain, not at all, and one that fails and is retried."""
+    triggers = [
+        {"workflowId": "fanned", "inputs": {"n": "@item"}, "forEach": "@output.items"},
+        {"workflowId": "nobody", "inputs": {}},
+        {"workflowId": "fanned", "inputs": {"n": "@output.absent"}},
+        {"workflowId": "shaky", "inputs": {}, "max_retries": 1},
+    ]
+    fans = bundle("fans", {"only": update(("output.items", "input.items"))}, triggers=triggers)
+    others = {
+        "fanned": bundle("fanned", {"only": update(("output.n", "input.n"))})["workflow"],
+        "shaky": bundle("shaky", {"only": calls("fail")})["workflow"],
+    }
+    source = await start("triggering", {**fans, "workflows": others}, {"items": [1, 2]})
+
+    async def started(ordinal: int, attempt: int) -> Any:
+        query = "SELECT run_id FROM triggered_runs WHERE trigger_ordinal = $1 AND attempt = $2"
+        return await wonder.app.store.query(query, ordinal, attempt)
+
+    for name, ordinal, attempt, status in (("triggered", 0, 0, "completed"), ("again", 3, 1, "failed")):
+        runs[name] = str((await until(lambda o=ordinal, a=attempt: started(o, a)))[0][0])  # type: ignore[misc]
+        await status_of(wonder, runs[name], status)
+    for (run_id,) in await started(0, 0):
+        await status_of(wonder, str(run_id), "completed")
+    assert (await wonder.triggers(source)).status == "failed"
 
 
 def _line() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 from support.definitions import update
 from support.faulty_stores import KillingStore, wonder_on
 from support.systems import bundle, calls, line, waits
+from support.triggers import give, source, trigger, triggered
 from wonder.app.api import Run, RunResult, Wonder, open_wonder
 from wonder.errors import WonderError
 from wonder.objects.directory import DirectoryObjects
@@ -26,6 +27,7 @@ from wonder.storage.runs.looking import inbox_of_run
 
 KEYS = ["one", "two", "three"]
 ITEMS = [0, 1, 2]
+TRIGGERED = 1_000
 LEASE_MS = 400
 
 _INNER = bundle(
@@ -230,6 +232,25 @@ async def artifacts(url: str, folder: str, moment: str, number: str) -> None:
         print(json.dumps({"ids": output["ids"]}), flush=True)
 
 
+async def fan_out(url: str, moment: str, number: str) -> None:
+    """Start a run that triggers another for each of its items, wait for all of them, and tell how many there are.
+
+    MOMENT is as for `work`.
+    """
+
+    def wrap(store: Any) -> KillingStore:
+        return KillingStore(store, moment, int(number))
+
+    definition = source(trigger(inputs={"n": "@item"}, forEach="@output.items"))
+    async with wonder_on(url, wrap, {"give": give}, LEASE_MS) as wonder:
+        workflow = await wonder.deploy(definition)
+        run = await wonder.start(workflow, {"items": list(range(TRIGGERED))}, idempotency_key="one")
+        print(f"accepted {run.id}", flush=True)
+        await run.wait()
+        headers = await triggered(wonder, run)
+        print(json.dumps({"run_id": run.id, "runs": len(headers)}), flush=True)
+
+
 async def _bring_to_end(wonder: Wonder, run: Run, key: str) -> RunResult:
     ended = asyncio.create_task(run.wait())
     sent = False
@@ -274,6 +295,7 @@ _DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
     "use": use,
     "charge": charge,
     "artifacts": artifacts,
+    "fan_out": fan_out,
 }
 
 

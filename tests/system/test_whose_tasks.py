@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
+from support.definitions import update
 from support.systems import assert_sound, bundle, calls
+from support.triggers import trigger, triggered
 from wonder.app.api import open_wonder
+from wonder.coordinator.triggering import Triggers
 from wonder.storage.runs.headers import load_header
 
 WORK = bundle("works", {"work": calls("act", output_mapping={"output": "$"})})
@@ -99,4 +104,27 @@ async def test_an_engine_remembers_none_of_its_own_runs_that_has_ended(store_url
         assert wonder.engine
         assert wonder.engine.coordinator.mine == set()
         assert wonder._seat._started == set()
+    await assert_sound(store_url)
+
+
+async def test_an_engine_of_its_own_runs_also_runs_what_they_trigger_and_goes_on_with_that(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PHS-6: nobody else might be there who does."""
+    definition = {**bundle("first", {"only": update()}, triggers=[trigger("second")])}
+    second = {**bundle("second", {"only": calls("act")}, triggers=[trigger("works")])["workflow"]}
+    definition["workflows"] = {"second": second, "works": WORK["workflow"]}
+    with monkeypatch.context() as patch:
+        patch.setattr(Triggers, "_begin", lambda *_: None)
+        async with open_wonder(store_url, functions=FUNCTIONS, runs="own") as wonder:
+            run = await wonder.start(await wonder.deploy(definition), idempotency_key="a")
+            assert (await run.wait()).status == "completed"
+    async with open_wonder(store_url, functions=FUNCTIONS, runs="own") as wonder:
+        again = await wonder.start("first", idempotency_key="a")
+        assert again.id == run.id
+        (triggered_id,) = [header.id for header in await triggered(wonder, run)]
+        (last,) = await triggered(wonder, triggered_id)
+        assert (last.status, last.output) == ("completed", {"done": True})
+        assert wonder.engine
+        assert wonder.engine.coordinator.mine == set()
     await assert_sound(store_url)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from wonder.actions.artifacts import Artifacts
 from wonder.actions.embedding.searching import Searching
@@ -9,6 +10,16 @@ from wonder.actions.functions import FunctionRegistry
 from wonder.actions.resources import Resources
 from wonder.actions.spending import StoredSpending
 from wonder.actions.threads import Threads
+
+if TYPE_CHECKING:
+    from wonder.sandbox.typescript import CompiledTransform
+
+
+class Transforms(Protocol):
+    """What compiles transforms, each once."""
+
+    async def compiled(self, source: str) -> "CompiledTransform":
+        """Give what a source is compiled to; raises InvalidTypeScript with all that is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +40,5 @@ class Equipment:
     """None where nothing can be stored for good."""
     searching: Searching | None = None
     """None where there are no vectors."""
+    transforms: Transforms | None = None
+    """None where no TypeScript can be compiled."""

@@ -34,7 +34,7 @@ _OURS: Final = {
         "runs a program with its arguments",
         "{exit_code, stdout, stderr}; another exit code than ok_exit_codes fails",
     ),
-    "transform": ("computes in TypeScript (not yet in this version)", "its value"),
+    "transform": ("computes in TypeScript, without a clock, chance or anything outside", "its value"),
     "sleep": ("waits for a time, or until a moment", "{}"),
     "python": ("calls a Python function with the input as keyword arguments", "what the function returns"),
     "wait_for_event": ("waits for an event from outside", "the event's payload"),

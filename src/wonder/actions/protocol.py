@@ -231,5 +231,8 @@ class ActionKind(ABC):
     def compile(self, action: ActionDef, use: Use) -> CompiledAction | ContextAction:
         """Make an action ready to run, once per version of the definition that uses it."""
 
+    def begin(self) -> None:  # noqa: B027  # most kinds have nothing to begin
+        """Make ready, beside, what takes a moment: a workflow was loaded that uses this kind."""
+
     async def close(self) -> None:  # noqa: B027  # most kinds keep nothing
         """Let go of what is kept between calls: connections, processes."""

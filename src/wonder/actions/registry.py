@@ -16,6 +16,7 @@ from wonder.actions.python import PythonKind
 from wonder.actions.read_file import ReadFileKind
 from wonder.actions.resources import NoSecrets, Secrets
 from wonder.actions.shell_command import ShellCommandKind
+from wonder.actions.transform import TransformKind
 from wonder.actions.updating import UpdateContextKind
 from wonder.actions.vector_search import VectorSearchKind
 from wonder.actions.waiting import HumanInputKind, SleepKind, WaitForEventKind, WorkflowCallKind
@@ -82,6 +83,7 @@ def own_kinds(equipment: Equipment) -> list[ActionKind]:
         HttpRequestKind(equipment.resources, equipment.now_ms, equipment.artifacts),
         LlmCallKind(equipment, equipment.spending),
         VectorSearchKind(equipment.resources, equipment.searching),
+        TransformKind(equipment.transforms),
     ]
 
 

@@ -1,8 +1,8 @@
 """Wires the parts together: the only module that knows them all."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wonder.app.ids import new_ulid
@@ -12,10 +12,14 @@ from wonder.storage.store import Clock, NewId, Store
 from wonder.storage.tenancy import Home, ensure_default
 
 if TYPE_CHECKING:
+    from wonder.actions.mcp_tool import McpToolKind
+    from wonder.app.tools import ToolDirectory
+    from wonder.app.transforms import Transforms
     from wonder.definitions.catalog import Catalog
     from wonder.definitions.faults import Fault
     from wonder.definitions.loading import Loaded
     from wonder.storage.deploying import Deployed
+    from wonder.storage.secret_keys import KeySource
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,23 @@ class App:
     home: Home
     clock: Clock
     new_id: NewId
+    keys: "Callable[[], KeySource] | None" = None
+    """Where the keys are that open the secrets of MCP servers; None where none can be used."""
+    _transforms: "list[Transforms]" = field(default_factory=list)
+
+    @property
+    def transforms(self) -> "Transforms":
+        """What compiles transforms, made when it is first asked for."""
+        if not self._transforms:
+            from wonder.app.transforms import Transforms
+
+            self._transforms.append(Transforms(self.store))
+        return self._transforms[0]
+
+    async def close(self) -> None:
+        """End what was started to compile."""
+        for transforms in self._transforms:
+            await transforms.close()
 
     async def catalog(self, loaded: "Loaded") -> "Catalog":
         """Load what a definition names that is stored already."""
@@ -36,10 +57,34 @@ class App:
 
         return await load_catalog(self.store, self.home.project_id, loaded.references)
 
-    async def deploy(self, loaded: "Loaded") -> "tuple[Deployed, list[Fault]]":
+    def tools(self, kind: "McpToolKind | None" = None) -> "ToolDirectory":
+        """Give what knows the tools of the project's MCP servers; an engine's `kind` keeps those that are started."""
+        from wonder.app.tools import ToolDirectory
+
+        return ToolDirectory(
+            self.store, self.home.project_id, clock=self.clock, new_id=self.new_id, keys=self.keys, kind=kind
+        )
+
+    async def compile(
+        self, loaded: "Loaded", *, start_servers: bool = False, kind: "McpToolKind | None" = None
+    ) -> "Loaded":
+        """Give a definition with its phase forms as graphs and its transforms compiled; faults are told by its check.
+
+        MCP servers that are new with it are asked for their tools only with `start_servers`.
+        """
+        if not loaded.needs_compiling:
+            return loaded
+        from wonder.app.phases import compile_loaded
+
+        return await compile_loaded(loaded, self.tools(kind), self.transforms, start_servers=start_servers)
+
+    async def deploy(
+        self, loaded: "Loaded", *, start_servers: bool = False, kind: "McpToolKind | None" = None
+    ) -> "tuple[Deployed, list[Fault]]":
         """Check and store a definition; give what it has become and its warnings, or raise DefinitionRefused."""
         from wonder.storage.deploying import deploy_bundle
 
+        loaded = await self.compile(loaded, start_servers=start_servers, kind=kind)
         catalog = await self.catalog(loaded)
         bundle, warnings = loaded.bundle(catalog)
         deployed = await deploy_bundle(self.store, bundle, catalog, self.home, clock=self.clock, new_id=self.new_id)
@@ -53,6 +98,18 @@ async def open_app(
     """Open a database, brought up to date, in its default workspace and project."""
     store = await open_store(url, create=create, clock=clock)
     try:
-        yield App(store, await ensure_default(store, clock=clock, new_id=new_id), clock, new_id)
+        home = await ensure_default(store, clock=clock, new_id=new_id)
+        app = App(store, home, clock, new_id, lambda: _keys(url))
+        try:
+            yield app
+        finally:
+            await app.close()
     finally:
         await store.close()
+
+
+def _keys(url: str) -> "KeySource":
+    # Imported here, because most processes use no secrets.
+    from wonder.storage.secret_keys import key_source
+
+    return key_source(url)

@@ -37,13 +37,23 @@ from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import RunHeader, load_header
 from wonder.storage.runs.leases import LEASE_MS
 from wonder.storage.runs.requests import put_request, wait_for_answer
+from wonder.storage.runs.triggering import (
+    StoredFiring,
+    TriggerStatus,
+    firings_of_run,
+    runs_triggered_by,
+    trigger_status,
+)
 
 if TYPE_CHECKING:
+    from wonder.definitions.faults import Fault
+    from wonder.definitions.loading import Loaded
+    from wonder.storage.deploying import Deployed
     from wonder.storage.secret_keys import KeySource
 
 _REQUEST_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
-_STARTS = ("start", "retry", "fork")
+_STARTS = ("start", "retry", "fork", "fire_schedule")
 
 Payload = dict[str, JsonValue]
 
@@ -69,6 +79,15 @@ class RunResult:
 
 
 @dataclass(frozen=True)
+class Triggered:
+    """What the triggers of a run do: `pending`, `triggered` or `failed`; None if it has none, or has not completed."""
+
+    status: TriggerStatus | None
+    run_ids: list[str]
+    triggers: list[StoredFiring]
+
+
+@dataclass(frozen=True)
 class Run:
     """A run that was started."""
 
@@ -91,23 +110,34 @@ class Wonder:
         """The engine, while it runs in this process; it may begin later, when the process that runs it now ends."""
         return self._seat.engine
 
-    async def deploy(self, definition: str | Path | Mapping[str, Any]) -> Workflow:
-        """Check and store a definition, a file or a value; give its workflow. Raises DefinitionRefused."""
+    async def deploy(self, definition: str | Path | Mapping[str, Any], *, start_servers: bool = False) -> Workflow:
+        """Check and store a definition, a file or a value; give its workflow. Raises DefinitionRefused.
+
+        A workflow in the phase form is checked with the schemas of its tools. To ask MCP servers for them that are new
+        with the definition, their commands have to be run, which is not done without `start_servers`.
+        """
         # Imported here, because they take 20 ms to load and a process that only runs does without them.
         from wonder.actions.announcing import announce_kinds
         from wonder.definitions.loading import load_text, load_value
+        from wonder.storage.zones import announce_zones
 
         announce_kinds()
+        announce_zones()
         if isinstance(definition, Mapping):
             loaded = load_value(check_value(dict(definition)))
         else:
             path = Path(definition)
             loaded = load_text(await asyncio.to_thread(path.read_bytes), str(definition))
-        deployed, _ = await self.app.deploy(loaded)
+        deployed, _ = await self.deploy_loaded(loaded, start_servers=start_servers)
         name = deployed.main.name if deployed.main else next((one.name for one in deployed.workflows), None)
         if name is None:
             raise NotFound("workflow", str(definition))
         return await self.workflow(name)
+
+    async def deploy_loaded(self, loaded: "Loaded", *, start_servers: bool = False) -> "tuple[Deployed, list[Fault]]":
+        """Check and store a definition that was read; MCP servers that are started for it go on for its runs."""
+        kind = self.engine.mcp_tools if self.engine and loaded.phases else None
+        return await self.app.deploy(loaded, start_servers=start_servers, kind=kind)
 
     async def workflow(self, name: str) -> Workflow:
         """Find a workflow by its name or id; raises NotFound."""
@@ -133,6 +163,15 @@ class Wonder:
         if (roots := self._seat.import_roots) is not None:
             payload["import_roots"] = list(roots)
         return self._started(await self._do(start, "start", payload))
+
+    async def triggers(self, run_id: str) -> Triggered:
+        """Say what a run's triggers have done, and which runs they have started; raises NotFound (PHS-6)."""
+        store = self.app.store
+        firings = await firings_of_run(store, run_id)
+        if not firings:
+            await load_header(store, run_id)
+        run_ids = [id async for id in runs_triggered_by(store, run_id)] if firings else []
+        return Triggered(trigger_status(firings), run_ids, firings)
 
     async def wait(self, run_id: str) -> RunResult:
         """Wait until a run has ended; raises NotFound."""
@@ -190,6 +229,18 @@ class Wonder:
             return {"run_id": await engine.forker.fork(run_id, after, state)}
 
         return self._started(await self._do(fork, "fork", {"run_id": run_id, "after": after, "state": state}))
+
+    async def fire_schedule(self, name: str) -> Run:
+        """Start a run of a schedule now, paused or not; raises NotFound, or as a start does."""
+        # Imported here, because most processes have to do with no schedule.
+        from wonder.storage.schedules import find_schedule
+
+        schedule_id = (await find_schedule(self.app.store, self.app.home.project_id, name)).schedule.id
+
+        async def fire(engine: Engine) -> JsonValue:
+            return {"run_id": await engine.scheduler.fire(schedule_id)}
+
+        return self._started(await self._do(fire, "fire_schedule", {"schedule_id": schedule_id}))
 
     async def cancel(self, run_id: str, reason: str | None = None) -> None:
         """End a run; raises RunNotLive."""

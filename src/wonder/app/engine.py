@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from wonder.actions.embedding.embeddings import Embedder
 from wonder.actions.equipment import Equipment
+from wonder.actions.errors import UnknownKind
 from wonder.actions.functions import FunctionRegistry
+from wonder.actions.mcp_tool import McpToolKind
 from wonder.actions.redacted_artifacts import RedactedArtifacts
 from wonder.actions.registry import ActionRegistry, announced_kinds, own_kinds
 from wonder.actions.resources import Resources
@@ -23,7 +26,11 @@ from wonder.coordinator.forking import Forker
 from wonder.coordinator.outside import Outside
 from wonder.coordinator.recovery import Recovery
 from wonder.coordinator.requests import RequestDesk
+from wonder.coordinator.retrying import Retries
+from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
+from wonder.coordinator.triggering import Triggers
+from wonder.definitions.records.actions import ActionDef
 from wonder.errors import WonderError
 from wonder.executor.assignment import Services
 from wonder.executor.environment import Environment, SystemEnvironment
@@ -42,6 +49,8 @@ from wonder.storage.spending import forget_old_calls
 from wonder.storage.store import NewId, Store
 
 if TYPE_CHECKING:
+    from wonder.app.transforms import Transforms
+    from wonder.sandbox.typescript import CompiledTransform
     from wonder.storage.secret_keys import KeySource
 
 _TIMERS_SECONDS = 20.0
@@ -89,6 +98,7 @@ class Engine:
         self._artifacts = RedactedArtifacts(redactor, objects, store, lease, now_ms, sleep) if objects else None
         self.indexing = Indexing(store, vectors, Embedder(self.resources, now_ms)) if vectors else None
         self._spending = StoredSpending(store, lease, now_ms, new_id)
+        self._transforms = _Transforms(store)
         kinds = [*own_kinds(self._equipment(functions)), *announced_kinds()]
         self._registry = ActionRegistry(kinds, self.resources.secrets)
         self._idempotency = StoredIdempotency(store, lease, self.environment)
@@ -100,9 +110,14 @@ class Engine:
         self.starter = Starter(self.coordinator)
         self.calls = Calls(self.coordinator, self.starter)
         self.outside = Outside(self.coordinator)
-        self.recovery = Recovery(self.coordinator, self.starter, self.calls, self.outside)
         self.forker = Forker(self.coordinator, self.starter)
-        self.desk = RequestDesk(self.coordinator, self.starter, self.outside, self.forker, functions.import_roots)
+        self.triggers = Triggers(self.coordinator, self.starter, Retries(self.coordinator, self.starter, self.forker))
+        self.recovery = Recovery(self.coordinator, self.starter, self.calls, self.outside, self.triggers)
+        self.scheduler = Scheduler(self.coordinator, self.starter, self.outside)
+        self.desk = RequestDesk(
+            self.coordinator, self.starter, self.outside, self.forker, self.scheduler, functions.import_roots
+        )
+        self.coordinator.programs.on_load = self._make_ready
         self.stopped = asyncio.Event()
         """Set when the lease is another's: nothing is taken or written any more."""
         self.coordinator.on_stop = lambda error: self.stopped.set()
@@ -113,6 +128,7 @@ class Engine:
                 self._artifacts.on_written = self.indexing.wrote
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self._keeping: asyncio.Task[None] | None = None
+        self._recovered = asyncio.Event()
 
     async def begin(self) -> None:
         """Go on with what was under way, and keep going until closed."""
@@ -126,6 +142,7 @@ class Engine:
         else:
             self.coordinator.mine = set()
             self.starter.takes_on = self._runs == "own"
+        self._recovered.set()
 
     async def close(self) -> None:
         """Stop; what was decided is durable, and what was under way goes on in the next process."""
@@ -140,6 +157,7 @@ class Engine:
             self._threads.close()
             await self.worker.close()
             await self._registry.close()
+            await self._transforms.close()
             if self.indexing:
                 await self.indexing.close()
             await self._spending.close()
@@ -156,7 +174,23 @@ class Engine:
             spending=self._spending,
             artifacts=self._artifacts,
             searching=self.indexing.searching if self.indexing else None,
+            transforms=self._transforms,
         )
+
+    @property
+    def mcp_tools(self) -> McpToolKind:
+        """The kind that keeps the sessions with MCP servers."""
+        kind = self._registry.kind(McpToolKind.kind)
+        assert isinstance(kind, McpToolKind)
+        return kind
+
+    def _make_ready(self, actions: Iterable[ActionDef]) -> None:
+        """Let kinds begin that a workflow which was just loaded is going to need."""
+        if self._runs == "none":
+            return
+        for name in {action.kind for action in actions}:
+            with suppress(UnknownKind):  # told when it is to be run
+                self._registry.kind(name).begin()
 
     async def _keep_going(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -166,6 +200,8 @@ class Engine:
             group.create_task(_again(self._look_for_requests, _REQUESTS_SECONDS))
             group.create_task(_again(self._look_for_queued))
             group.create_task(_again(self._tidy))
+            if self._runs == "all":
+                group.create_task(_again(self._look_for_schedules))
             if self.indexing:
                 group.create_task(_again(self.indexing.look, _INDEXES_SECONDS))
 
@@ -188,6 +224,11 @@ class Engine:
         self.starter.admission.look()
         return _QUEUES_SECONDS
 
+    async def _look_for_schedules(self) -> float:
+        # How many runs of a project go is known then (RES-6).
+        await self._recovered.wait()
+        return await self.scheduler.look() / 1_000
+
     async def _tidy(self) -> float:
         """Forget events and idempotency records that have expired, and answers that nobody came for."""
         now_ms = self.environment.now_ms()
@@ -198,6 +239,25 @@ class Engine:
             await forget_old_calls(transaction, now_ms)
             all_gone = await delete_expired_records(transaction, now_ms)
         return _TIDY_SECONDS if all_gone else _TIDY_ON_SECONDS
+
+
+class _Transforms:
+    """The compiled transforms of a database; what compiles them is loaded when the first is asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._made: Transforms | None = None
+
+    async def compiled(self, source: str) -> "CompiledTransform":
+        if self._made is None:
+            from wonder.app.transforms import Transforms
+
+            self._made = Transforms(self._store)
+        return await self._made.compiled(source)
+
+    async def close(self) -> None:
+        if self._made:
+            await self._made.close()
 
 
 async def _again(work: Callable[[], Awaitable[float]], first_seconds: float = 0.0) -> None:

@@ -18,6 +18,7 @@ from wonder.checker.stored import StoredRun, load_run
 from wonder.checker.tables import check_tables
 from wonder.checker.timers import check_timers
 from wonder.checker.tokens import check_results, check_tokens
+from wonder.checker.triggers import check_origin, check_triggers
 from wonder.checker.violations import Violation
 from wonder.storage.store import Reader
 
@@ -44,6 +45,7 @@ OF_DEFINITION: Final[tuple[Callable[[StoredRun, Definition], Iterator[Violation]
     check_attempts,
     check_timers,
     check_children,
+    check_triggers,
 )
 
 
@@ -103,7 +105,7 @@ async def check_run(reader: Reader, definitions: Definitions, run_id: str, count
         return []
     count.runs += 1
     count.events += len(run.events)
-    found = await check_parent(reader, run)
+    found = [*await check_parent(reader, run), *await check_origin(reader, run)]
     for check in OF_EVENTS:
         found += _guarded(run_id, check.__name__, lambda check=check: check(run))  # type: ignore[misc]
     definition = await definitions.of(run)

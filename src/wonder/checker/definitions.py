@@ -71,6 +71,9 @@ class Definition:
     transitions: dict[str, Transition] = field(default_factory=dict)
     joins: dict[str, Join] = field(default_factory=dict)
     context_tables: dict[str, int] = field(default_factory=dict)
+    triggers: dict[int, dict[str, Any]] = field(default_factory=dict)
+    triggers_since: str = ""
+    """When this database began to fire triggers: what had completed before has fired none."""
 
     def leaving(self, node_id: str | None) -> list[Transition]:
         """Give the transitions that leave a node, in the order written."""
@@ -105,6 +108,10 @@ async def load_definition(reader: Reader, id: str, version: int) -> Definition |
         )
     for row in await reader.fetch_named("checker_transitions", id, version):
         _add_transition(definition, row)
+    for ordinal, for_each, inputs in await reader.fetch("checker_trigger_definitions", id, version):
+        definition.triggers[int(str(ordinal))] = {"for_each": for_each, "inputs": read(inputs)}
+    for (applied_at,) in await reader.fetch("checker_triggers_since") if definition.triggers else ():
+        definition.triggers_since = str(applied_at)
     tables = await reader.fetch("checker_context_tables", id, version)
     definition.context_tables = {str(name): int(str(format)) for name, format in tables}
     _name_groups_by_id(definition)

@@ -224,3 +224,5 @@ async def _check_settled(runs: _Runs, settled: Line) -> AsyncIterator[Violation]
     for run_id, key, due_ms in rows:
         late_ms = settled["at"] - int(str(due_ms))
         yield Violation("overdue", str(run_id), f"the timer {key!s} is {late_ms} ms overdue, and has not fired")
+    for run_id, what in await runs.reader.fetch("checker_pending_triggers"):
+        yield Violation("overdue", str(run_id), f"all was settled, and {what!s}")

@@ -8,6 +8,7 @@ from wonder.checker.values import same, shown
 from wonder.checker.violations import Violation
 
 _ENDS = {f"workflow_{status}" for status in ENDED}
+_BEHIND_THE_END = {*_ENDS, "late_result_ignored", "trigger_fired", "trigger_skipped", "trigger_failed"}
 
 
 def check_sequence(run: StoredRun) -> Iterator[Violation]:
@@ -59,7 +60,7 @@ def check_end(run: StoredRun) -> Iterator[Violation]:
         yield Violation("end", run.id, message)
     if ends:
         for event in run.events:
-            if event.sequence > ends[0].sequence and event.type not in (*_ENDS, "late_result_ignored"):
+            if event.sequence > ends[0].sequence and event.type not in _BEHIND_THE_END:
                 message = (
                     f"event {event.sequence} ({event.type}) is behind the end of the run, event {ends[0].sequence}"
                 )

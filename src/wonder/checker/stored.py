@@ -47,6 +47,10 @@ class StoredRun:
     event_waits: list[Fields] = field(default_factory=list)
     snapshots: list[Fields] = field(default_factory=list)
     children: list[Fields] = field(default_factory=list)
+    firings: list[Fields] = field(default_factory=list)
+    triggered: list[Fields] = field(default_factory=list)
+    origin: Fields | None = None
+    """By what it was triggered."""
 
     @property
     def has_ended(self) -> bool:
@@ -83,6 +87,10 @@ async def _load(reader: Reader, run_id: str) -> StoredRun:
     run.event_waits = await _rows(reader, "checker_event_waits", run_id)
     run.snapshots = await _rows(reader, "checker_snapshots", run_id)
     run.children = await _rows(reader, "checker_children", run_id)
+    run.firings = await _rows(reader, "checker_firings", run_id)
+    if run.firings:
+        run.triggered = await _rows(reader, "checker_triggered", run_id)
+    run.origin = next(iter(await _rows(reader, "checker_origin", run_id)), None)
     return run
 
 

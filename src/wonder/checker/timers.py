@@ -50,7 +50,10 @@ def _check_length(
     wanted: int | None = None
     token = state.tokens.get(rest)
     if kind == "workflow" and before is not None and before.type == "workflow_started":
-        wanted = None if definition.timeout_ms is None else event.at_ms + definition.timeout_ms
+        # What its trigger says counts instead of what the definition says.
+        own = (run.origin or {}).get("trigger_timeout_ms")
+        timeout_ms = definition.timeout_ms if own is None else own
+        wanted = None if timeout_ms is None else event.at_ms + timeout_ms
     elif kind == "sleep" and token is not None and token.wait is not None:
         wanted = token.wait.get("due_ms")
     elif kind == "join" and (join := definition.joins.get(rest.partition(":")[2])) is not None:

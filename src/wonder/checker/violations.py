@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 RULES: Final[dict[str, str]] = {
     "sequence": "EVT-1: event numbers begin with 1 and have no gaps; no event belongs to a later step than its own",
-    "end": "INV-1, CTL-18: a run has one final status, one event says so, and nothing but late results is behind it",
+    "end": "INV-1, CTL-18: a run has one final status, one event says so, and only late results and triggers follow",
     "tokens": "CTL-1: a token is made once, ends once, and nothing leaves a final status",
     "conservation": "CTL-3, CTL-4: a token that completes goes on in exactly one way, and no token comes from nowhere",
     "routing": "CTL-3: the first tier with a match is taken, and what is taken leaves the node that was left",
@@ -18,6 +18,7 @@ RULES: Final[dict[str, str]] = {
     "paused": "CTL-16: nothing begins while a run is paused",
     "timers": "INV-6: a timer fires once, after it was set, and never early",
     "children": "ACT-5: a sub-workflow and its caller say the same of each other",
+    "triggers": "PHS-6: what completes starts what its triggers say, each once, and what was started says by whom",
     "inbox": "ACT-4: a question is asked once and closed once, as the events say",
     "fold": "EVT-2: the fold of the events gives what the tables have",
     "context": "EVT-2, CTX-4: the fold of the events gives the context that the tables have",

@@ -1,7 +1,9 @@
 """Check definition files and store them.
 
 Each file is stored as a whole or not at all. What has not changed since its newest version gets no new one, so
-deploying twice is harmless. Exit status 0 if all were stored, 2 if any was refused.
+deploying twice is harmless. A workflow in the phase form is checked with the schemas of its tools: those of the
+project's own MCP servers are asked for, and those that are new with the file only with --start-servers, because that
+runs their commands. Exit status 0 if all were stored, 2 if any was refused.
 """
 
 import asyncio
@@ -12,7 +14,7 @@ from wonder.app import App, open_app
 from wonder.cli.files import DefinitionFile, read_definition_file
 from wonder.cli.output import color, count, print_faults, print_json, visible
 from wonder.cli.settings import add_database_option, database_setting
-from wonder.cli.validate import summary
+from wonder.cli.validate import add_start_servers_option, summary
 from wonder.definitions.faults import DefinitionRefused
 from wonder.storage.deploying import Deployed
 
@@ -21,13 +23,14 @@ def configure(parser: ArgumentParser) -> None:
     """Take the files."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a definition in YAML or JSON; - for standard input")
     parser.add_argument("--json", action="store_true", help="print the result for a program")
+    add_start_servers_option(parser)
     add_database_option(parser)
 
 
 def run(given: Namespace) -> int:
     """Store all files that can be, in the order given: a later one may name what an earlier one holds."""
     files = [read_definition_file(name) for name in given.files]
-    results = asyncio.run(_deploy(files, database_setting(given.db).value))
+    results = asyncio.run(_deploy(files, database_setting(given.db).value, start_servers=given.start_servers))
     if given.json:
         print_json({"files": [_as_json(file, deployed) for file, deployed in results]})
     else:
@@ -37,16 +40,18 @@ def run(given: Namespace) -> int:
     return 0 if all(deployed for _, deployed in results) else 2
 
 
-async def _deploy(files: list[DefinitionFile], url: str) -> list[tuple[DefinitionFile, Deployed | None]]:
+async def _deploy(
+    files: list[DefinitionFile], url: str, *, start_servers: bool
+) -> list[tuple[DefinitionFile, Deployed | None]]:
     async with open_app(url) as app:
-        return [(file, await _deploy_one(app, file)) for file in files]
+        return [(file, await _deploy_one(app, file, start_servers)) for file in files]
 
 
-async def _deploy_one(app: App, file: DefinitionFile) -> Deployed | None:
+async def _deploy_one(app: App, file: DefinitionFile, start_servers: bool) -> Deployed | None:
     if file.loaded is None:
         return None
     try:
-        deployed, file.faults = await app.deploy(file.loaded)
+        deployed, file.faults = await app.deploy(file.loaded, start_servers=start_servers)
     except DefinitionRefused as refusal:
         file.faults = list(refusal.faults)
         return None
@@ -64,9 +69,12 @@ def _print_result(file: DefinitionFile, deployed: Deployed | None) -> None:
     fresh = [stored for _, stored in deployed.others if stored.is_new]
     kept = len(deployed.others) - len(fresh)
     parts = f"{count(len(fresh), 'new version')}, {kept} unchanged"
+    for name, is_changed in deployed.schedules:
+        state = color("good", "new or changed") if is_changed else "unchanged"
+        print(f"{color('good', '✓')} {visible(file.name)}: schedule {color('bold', name)} ({state})")
     if deployed.workflows and deployed.others:
         print(f"  its parts: {parts}")
-    elif not deployed.workflows:
+    elif not deployed.workflows and not deployed.schedules:
         print(f"{color('good', '✓')} {visible(file.name)}: " + (parts if deployed.others else "stored"))
 
 
@@ -82,4 +90,6 @@ def _as_json(file: DefinitionFile, deployed: Deployed | None) -> dict[str, Any]:
             {"kind": kind, "name": stored.name, "id": stored.id, "version": stored.version, "new": stored.is_new}
             for kind, stored in [*deployed.others, *(("workflow", workflow) for workflow in deployed.workflows)]
         ]
+        if deployed.schedules:
+            shown["schedules"] = [{"name": name, "changed": is_changed} for name, is_changed in deployed.schedules]
     return shown

@@ -10,6 +10,7 @@ from wonder.definitions.faults import DefinitionRefused, Fault
 from wonder.definitions.loading import Loaded, load_text
 from wonder.definitions.source import Place
 from wonder.language.values import MAX_BYTES
+from wonder.storage.zones import announce_zones
 
 # As lines are counted in places: Python's splitlines() also breaks at characters that may stand inside a line.
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -24,10 +25,16 @@ class DefinitionFile:
     loaded: Loaded | None
     faults: list[Fault]
 
+    @property
+    def is_phase_form(self) -> bool:
+        """Whether the file is one workflow in the phase form."""
+        return self.loaded is not None and self.loaded.is_phase_form
+
 
 def read_definition_file(name: str) -> DefinitionFile:
     """Read a file, or standard input for `-`; whatever is wrong with it is told as faults."""
     announce_kinds()
+    announce_zones()
     try:
         if name == "-":
             name, text = "<stdin>", _standard_input()

@@ -21,6 +21,7 @@ COMMANDS = {
     "inbox": "list what runs wait for people to answer",
     "answer": "answer what a run asks a person",
     "events": "send an event to what waits for it",
+    "schedules": "start workflows at planned times: create, list, pause, resume and delete schedules",
     "actions": "list and show the kinds of action, with an example of each",
     "secrets": "store, list, delete and seal anew what actions may use but nobody may see",
     "project": "show and change the project's settings: budget, limits, defaults",
@@ -30,6 +31,7 @@ COMMANDS = {
     "artifacts": "list and show what runs have stored, and get its content",
     "query": "run a SQL query that reads, over runs, events and contexts",
     "db": "migrate or check the database",
+    "doctor": "show the settings, and check the database and the tools that workflows use",
 }
 
 _EPILOG = """\

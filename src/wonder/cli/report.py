@@ -1,8 +1,11 @@
 """What a person or a program is told when a run has ended, or waits for somebody."""
 
+from collections.abc import Mapping
+
 from wonder.app.api import Run, Wonder
 from wonder.cli.output import color, print_json
 from wonder.cli.questions import event_lines, question_lines
+from wonder.cli.triggered import follow_triggered
 from wonder.language.values import encode_json
 from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.standing import awaited_events, open_questions
@@ -11,7 +14,11 @@ _STATUSES = {"completed": 0, "failed": 1, "cancelled": 1}
 
 
 async def report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json: bool) -> int:
-    """Print how a run stands, and give the exit status for it (SPEC 13)."""
+    """Print how a run stands, and give the exit status for it (SPEC 13).
+
+    What it has triggered is waited for as well: no other process might go on with it.
+    """
+    statuses = await follow_triggered(wonder, started.id) if header.status == "completed" else {}
     error = header.error.as_json() if header.error else None
     if as_json:
         print_json({"run_id": started.id, "status": header.status, "output": header.output, "error": error})
@@ -20,6 +27,7 @@ async def report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json
     if header.status == "completed":
         print(f"{color('good', '✓')} completed in {took:.2f} s  {color('dim', started.id)}")
         print(encode_json(header.output))
+        await _report_triggered(wonder, started, statuses)
     elif error:
         where = f" at node {error['node']!r}" if error["node"] else ""
         print(f"{color('error', '✗')} {header.status} after {took:.2f} s{where}  {color('dim', started.id)}")
@@ -30,6 +38,16 @@ async def report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json
     else:
         await _report_waiting(wonder, started, header)
     return _STATUSES.get(header.status, 3)
+
+
+async def _report_triggered(wonder: Wonder, started: Run, statuses: Mapping[str, int]) -> None:
+    for firing in (await wonder.triggers(started.id)).triggers:
+        if firing.status == "failed" and firing.failure:
+            print(f"  {color('error', '✗')} trigger of {firing.workflow_id!r}: {firing.failure.message}")
+    if statuses:
+        told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+        total = sum(statuses.values())
+        print(f"  {color('dim', '↳')} triggered {total} run{'' if total == 1 else 's'}: {told}")
 
 
 async def _report_waiting(wonder: Wonder, started: Run, header: RunHeader) -> None:

@@ -1,6 +1,7 @@
 """Check a definition file, store it, and run it to its end.
 
-The input is JSON, or @FILE with JSON in it. Python functions are found in the file's folder and the working directory.
+The input is JSON, or @FILE with JSON in it. Python functions are found in the file's folder and the working directory;
+MCP servers that the file names are started.
 Exit status 0 completed, 1 failed or cancelled, 2 not accepted, 3 only a person or an outside event can move it on.
 """
 
@@ -47,7 +48,7 @@ def run(given: Namespace) -> int:
     if file.loaded is None:
         return _refuse(given, file.lines, file.name, DefinitionRefused(file.faults))
     try:
-        run_input = _read_input(given.input)
+        run_input = read_input(given.input)
         folder = Path(given.file).resolve().parent if given.file != "-" else Path.cwd()
         return asyncio.run(_run(given, file.loaded, file.lines, file.name, run_input, folder))
     except WonderError as error:
@@ -61,7 +62,7 @@ async def _run(
     url = database_setting(given.db).value
     objects = objects_setting(given.objects)
     async with open_wonder(url, import_roots=[folder, Path.cwd()], runs="own", objects=objects) as wonder:
-        deployed, warnings = await wonder.app.deploy(loaded)
+        deployed, warnings = await wonder.deploy_loaded(loaded, start_servers=True)
         if deployed.main is None:
             raise NothingToRun(name)
         if not given.json:
@@ -84,7 +85,8 @@ async def _tell_earlier(wonder: Wonder, started: Run, key: str, began_ms: int) -
         print(f"this is the run that the key {key!r} started at {at}, with version {version}; nothing new was started")
 
 
-def _read_input(text: str) -> JsonValue:
+def read_input(text: str) -> JsonValue:
+    """Read JSON, or @FILE with JSON in it; raises BadValue."""
     if not text.startswith("@"):
         return parse_json(text)
     try:

@@ -8,6 +8,7 @@ from wonder.app import App
 from wonder.cli.output import color, print_json, print_table
 from wonder.cli.questions import event_lines, question_lines
 from wonder.cli.run_headers import header_json, shown_length, shown_time, shown_took
+from wonder.cli.run_triggers import Triggered, load_triggered, print_triggered, triggered_json
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.engine.decisions import RecordEvent
 from wonder.language.values import encode_json
@@ -55,6 +56,7 @@ class RunDetails:
     items: list[InboxItem]
     events: list[AwaitedEvent]
     calls_wait_until_ms: int | None
+    triggered: Triggered
 
 
 def attempts_in(metadata: dict[str, Any]) -> int:
@@ -79,6 +81,7 @@ async def load_details(app: App, run_id: str) -> RunDetails:
         await open_questions(store, header.id),
         await awaited_events(store, header.id),
         None if header.has_ended else await _calls_wait_until(store, header.project_id),
+        await load_triggered(store, header.id),
     )
 
 
@@ -113,6 +116,7 @@ def print_details_json(details: RunDetails) -> None:
             "inbox": [{"id": item.id, "prompt": item.prompt, "schema": item.schema} for item in details.items],
             "events": [wait._asdict() for wait in details.events],
             "calls_wait_until_ms": details.calls_wait_until_ms,
+            **triggered_json(details.triggered),
         }
     )
 
@@ -126,6 +130,8 @@ def print_details(details: RunDetails) -> None:
     print(f"  started {shown_time(header.created_ms)}, {shown_took(header)}{_spent(details)}")
     if header.parent_run_id:
         print(f"  called by run {header.parent_run_id}")
+    if header.origin:
+        print(f"  triggered by {header.origin.triggered_by_run_id}")
     if header.error:
         where = f" at node {header.error.node!r}" if header.error.node else ""
         print(f"  {color('error', header.error.code)}{where}: {header.error.message}")
@@ -140,6 +146,7 @@ def print_details(details: RunDetails) -> None:
         print(f"{'' if child is not details.children[0] else chr(10)}called run {child.id}: {child.status}")
     if len(details.children) > _CHILDREN_MAX:
         print(f"and {len(details.children) - _CHILDREN_MAX:,} more; --json lists them")
+    print_triggered(details.triggered)
     for item in details.items:
         print("\n" + "\n".join(question_lines(item)))
     if details.events:

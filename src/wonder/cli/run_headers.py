@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from wonder.cli.run_triggers import origin_json
 from wonder.storage.runs.headers import RunHeader
 
 
@@ -14,6 +15,7 @@ def header_json(header: RunHeader) -> dict[str, Any]:
         "workflow_def_id": header.workflow_def_id,
         "workflow_version": header.workflow_version,
         "parent_run_id": header.parent_run_id,
+        "triggered_by": origin_json(header.origin),
         "output": header.output,
         "error": header.error.as_json() if header.error else None,
         "created_ms": header.created_ms,

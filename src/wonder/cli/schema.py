@@ -11,6 +11,7 @@ from argparse import ArgumentParser, Namespace
 from wonder.actions.announcing import announce_kinds
 from wonder.cli.output import print_json
 from wonder.definitions.file_form.json_schema import file_form_schema
+from wonder.phases.records import PhaseWorkflow
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -21,5 +22,5 @@ def configure(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """Print the schema."""
     announce_kinds()
-    print_json(file_form_schema())
+    print_json(file_form_schema(PhaseWorkflow))
     return 0

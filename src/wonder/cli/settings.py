@@ -48,7 +48,19 @@ def add_objects_option(parser: ArgumentParser) -> None:
 
 def objects_setting(flag: str | None) -> str | None:
     """Find where the content of artifacts is; None if nobody has said."""
-    return flag or os.environ.get(OBJECTS_VARIABLE) or _from_file("objects_url")
+    found = objects_origin(flag)
+    return None if found.origin == "default" else found.value
+
+
+def objects_origin(flag: str | None) -> Setting:
+    """Say where the content of artifacts is, and who has said so."""
+    if flag:
+        return Setting(flag, "--objects")
+    if from_environment := os.environ.get(OBJECTS_VARIABLE):
+        return Setting(from_environment, OBJECTS_VARIABLE)
+    if from_file := _from_file("objects_url"):
+        return Setting(from_file, FILE)
+    return Setting("beside the database", "default")
 
 
 def database_setting(flag: str | None) -> Setting:

@@ -9,9 +9,11 @@ from wonder.cli.drawing import draw_graph
 from wonder.cli.output import color, print_json, print_table, visible
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.definitions.differences import Difference, differences
+from wonder.definitions.drafts import PhaseDraft
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import parse_reference
+from wonder.definitions.source import read_source
 from wonder.definitions.written import comparable_forms
 from wonder.language.values import encode_json, show_path
 from wonder.storage.listing import DefinitionSummary, list_versions
@@ -25,9 +27,12 @@ def configure(parser: ArgumentParser) -> None:
     listing = commands.add_parser("list", help="list the workflows of the project")
     listing.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
     listing.add_argument("--cursor", help="go on behind an earlier page")
-    show = commands.add_parser("show", help="show a workflow: its graph and its versions")
+    show = commands.add_parser("show", help="show a workflow: as it was written or its graph, and its versions")
     show.add_argument(
         "workflow", metavar="NAME[@VERSION]", type=_name_and_version, help="by default the newest version"
+    )
+    show.add_argument(
+        "--graph", action="store_true", help="of a workflow in the phase form, show the graph that it was compiled to"
     )
     diff = commands.add_parser("diff", help="show what differs between two versions")
     diff.add_argument("name", metavar="NAME")
@@ -83,21 +88,17 @@ async def _list(app: App, given: Namespace) -> None:
 async def _show(app: App, given: Namespace) -> None:
     written = await load_written(app.store, app.home.project_id, *given.workflow)
     versions = await list_versions(app.store, WorkflowDef, written.definition.id)
+    phases = None if given.graph else written.phases
     if given.json:
-        print_json(
-            {
-                "id": written.definition.id,
-                "version": written.definition.version,
-                "definition": written.form,
-                "versions": [_version(one) for one in versions],
-            }
-        )
+        definition = _phase_form(phases) if phases else {"definition": written.form}
+        shown = {"id": written.definition.id, "version": written.definition.version, **definition}
+        print_json(shown | {"versions": [_version(one) for one in versions]})
         return
     print(f"{color('bold', written.definition.name)} version {written.definition.version}, {written.definition.id}")
-    if written.definition.description:
+    if written.definition.description and not phases:
         print("\n".join(map(visible, written.definition.description.splitlines())))
     print()
-    print(draw_graph(written))
+    print("\n".join(map(visible, _text(phases).splitlines())) if phases else draw_graph(written))
     print()
     print_table(
         ["VERSION", "STORED", "CONTENT"],
@@ -165,6 +166,16 @@ def _version(version: DefinitionSummary) -> dict[str, Any]:
         "content_hash": version.content_hash,
         "archived_at": version.archived_at,
     }
+
+
+def _text(phases: PhaseDraft) -> str:
+    return phases.written.decode("utf-8")
+
+
+def _phase_form(phases: PhaseDraft) -> dict[str, Any]:
+    """Give a phase form as its author wrote it, to the byte, and as a value with its schemas (PHS-4)."""
+    value: Any = read_source(phases.written, "stored").value
+    return {"written": _text(phases), "definition": {**value, "_schemas": phases.schemas}}
 
 
 def _difference(one: Difference) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from wonder.storage.runs.reconciling import counted_runs, projects_with_queued_r
 
 Limit = int | None
 _COUNTED = ("running", "paused")
+# Triggers may start any number of runs. With so many in memory, further ones wait in the queue, where they take none.
+_CROWD = 5_000
 
 
 class Admission:
@@ -35,20 +37,36 @@ class Admission:
             self._queued.setdefault(project_id, 0)
             self._look(project_id)
 
-    def enter(self, run: LiveRun, run_input: JsonValue, limit: Limit) -> None:
-        """Start a root run, or queue it."""
+    def enter(self, run: LiveRun, run_input: JsonValue, limit: Limit, *, is_patient: bool = False) -> None:
+        """Start a root run, or queue it; one that nobody waits for is patient, and also queues when memory is full."""
         project_id = run.project_id
         full = limit is not None and len(self._counted.get(project_id, ())) >= limit
-        if limit is None or not (full or project_id in self._queued):
+        if limit is None and is_patient:
+            full = self._is_crowded
+        if not (full or project_id in self._queued) or (limit is None and not is_patient):
             self._start(run, run_input)
             return
         self._queued[project_id] = self._queued.get(project_id, 0) + 1
         self._coordinator.take(run, RunQueued())
 
+    def hold_place(self, project_id: str, run_id: str) -> None:
+        """Count a run that begins otherwise, or keep the place of one that has ended for the one that retries it."""
+        self._counted.setdefault(project_id, set()).add(run_id)
+
+    def free_place(self, project_id: str, run_id: str) -> None:
+        """Count a run no longer."""
+        self._counted.setdefault(project_id, set()).discard(run_id)
+        if project_id in self._queued:
+            self._look(project_id)
+
     def look(self) -> None:
         """Look whether queued runs may start: a project's settings may have changed."""
         for project_id in self._queued:
             self._look(project_id)
+
+    @property
+    def _is_crowded(self) -> bool:
+        return self._coordinator.live_count >= _CROWD
 
     def _start(self, run: LiveRun, run_input: JsonValue) -> None:
         self._counted.setdefault(run.project_id, set()).add(run.id)
@@ -87,7 +105,7 @@ class Admission:
             # What is queued in a batch that is not durable could not be found.
             await coordinator.durable()
             limit = await self._limit_of(project_id)
-            if limit is not None and len(counted) >= limit:
+            if self._is_crowded or (limit is not None and len(counted) >= limit):
                 return
             found = await queued_runs(coordinator.store, project_id, after=after)
             if not found:
@@ -96,12 +114,15 @@ class Admission:
                     return
                 # One may have been queued behind our back, with an id from before.
                 after, known = "", self._queued.get(project_id)
-            for run_id in found:
-                after = run_id
-                if coordinator.mine is not None and run_id not in coordinator.mine:
-                    continue
-                if limit is not None and len(counted) >= limit:
-                    return
-                run = await coordinator.get(run_id)
-                if run is not None and run.state.status == "queued":
+                continue
+            wanted = [run_id for run_id in found if coordinator.mine is None or run_id in coordinator.mine]
+            chosen = wanted if limit is None else wanted[: max(0, limit - len(counted))]
+            if wanted and not chosen:
+                # One that had waited went on while we looked.
+                return
+            # All at once, because loading one takes as long as loading many.
+            for run in await coordinator.hold(chosen):
+                if run.state.status == "queued" and (limit is None or len(counted) < limit):
                     self._start(run, run.state.input)
+                coordinator.let_go(run)
+            after = found[-1] if len(chosen) == len(wanted) else chosen[-1]

@@ -13,6 +13,9 @@ from wonder.storage.runs.leases import Lease
 from wonder.storage.runs.recording import Batch
 from wonder.storage.store import Store
 
+# So long a batch waits for a transform: most take a tenth of that, and a commit takes about as long.
+_HELD_SECONDS = 0.005
+
 Decided = Sequence[tuple[LiveRun, list[Decision]]]
 
 
@@ -34,12 +37,18 @@ class GroupCommit:
         self._committing_for: list[asyncio.Future[None]] = []
         self._committing: asyncio.Task[None] | Coroutine[Any, Any, None] | None = None
         self._scheduled = False
+        self._held: asyncio.TimerHandle | None = None
         self._stopped: WonderError | None = None
 
     @property
     def batch(self) -> Batch:
         """The open batch, for what is not a decision; `touch` has it committed."""
         return self._batch
+
+    @property
+    def decided(self) -> Decided:
+        """What is in the open batch."""
+        return self._decided
 
     def add(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> None:
         """Put the decisions of a run into the open batch; it is committed as soon as the writer is free."""
@@ -52,9 +61,16 @@ class GroupCommit:
         self._decided.append((run, decisions))
         self.touch()
 
+    def hold(self) -> None:
+        """Wait a moment with the open batch, for what is about to come along, unless other runs are in it."""
+        if self._held is None and len(self._runs) <= 1:
+            self._held = asyncio.get_running_loop().call_later(_HELD_SECONDS, self._let_go)
+
     def touch(self) -> None:
         """Have the open batch committed."""
-        if not self._scheduled and self._committing is None:
+        if self._held is not None and len(self._runs) > 1:
+            self._let_go()
+        if not self._scheduled and self._committing is None and self._held is None:
             # After what is ready in the loop just now, so that it comes along.
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._begin_in_turn)
@@ -64,6 +80,7 @@ class GroupCommit:
         # One commit at a time: what is decided later may not be stored before what it stands on.
         if self._committing is not None or self._stopped is not None or self._batch.is_empty:
             return
+        self._forget_hold()
         batch, decided, runs, waiting = self._batch, self._decided, self._runs, self._waiting
         self._open()
         self._committing_for = waiting
@@ -101,13 +118,25 @@ class GroupCommit:
     def stop(self, error: WonderError) -> None:
         """Write nothing any more; whoever waits for something to be durable hears why."""
         self._stopped = error
+        self._forget_hold()
         unheard = self._waiting
         self._open()
         _tell(unheard, error)
 
     def _begin_in_turn(self) -> None:
         self._scheduled = False
-        self.begin()
+        if self._held is None:
+            self.begin()
+
+    def _let_go(self) -> None:
+        self._forget_hold()
+        if not self._batch.is_empty:
+            self.touch()
+
+    def _forget_hold(self) -> None:
+        if self._held is not None:
+            self._held.cancel()
+            self._held = None
 
     async def _finish(self, work: Coroutine[Any, Any, None]) -> None:
         await work

@@ -24,6 +24,8 @@ from wonder.engine.decisions import (
     Decision,
     DispatchTask,
     EndRun,
+    FireTriggers,
+    RetryRun,
     SetRunStatus,
     SetTimer,
     StartChild,
@@ -31,6 +33,7 @@ from wonder.engine.decisions import (
 from wonder.engine.facts import ChildEnded, Fact, RunBroken, TaskStarted, TimerFired, TurnContinued
 from wonder.engine.failure import Failure
 from wonder.engine.restore import take_snapshot
+from wonder.engine.state import DISPATCHED, EXECUTING
 from wonder.errors import WonderError
 from wonder.storage.errors import LeaseLost
 from wonder.storage.runs.leases import Lease
@@ -38,6 +41,7 @@ from wonder.storage.store import NewId, Store
 
 # CTL-20: how long a run may go on with pure nodes before others have their turn.
 _TURN_MS = 10.0
+_WORKING = (DISPATCHED, EXECUTING)
 # CTL-1: a task that is under way for this long is shown as executing.
 _SHOWN_AFTER_MS = 500
 # After a commit that failed, the next one waits, longer each time: a full disk is not emptied by trying.
@@ -62,6 +66,10 @@ class Coordinator:
         """Cancels, pauses or resumes a sub-workflow."""
         self.on_await: Callable[[LiveRun, AwaitEvent], None] = _nobody
         """Looks for an event that came before it was waited for."""
+        self.on_triggers: Callable[[LiveRun, FireTriggers], None] = _nobody
+        """Starts what the triggers of a run that has completed are to start."""
+        self.on_retry: Callable[[LiveRun, RetryRun], None] = _nobody
+        """Retries a triggered run that has failed."""
         self.on_status: Callable[[LiveRun, str], None] = lambda run, status: None
         """Hears which durable status a run has, or `lost` when it was given up and will be loaded again."""
         self.on_lost: Callable[[], Awaitable[None]] = _nothing
@@ -103,6 +111,15 @@ class Coordinator:
         """Say whether a run is in memory now."""
         return run_id in self._live
 
+    @property
+    def live_count(self) -> int:
+        """How many runs are in memory."""
+        return len(self._live)
+
+    def in_memory(self, run_id: str) -> LiveRun | None:
+        """Give a run that is in memory, ended or not."""
+        return self._live.get(run_id)
+
     def will_tell_end(self, run_id: str) -> bool:
         """Say whether `ends` will be told how a run ends: it is in memory, and its end is not decided."""
         run = self._live.get(run_id)
@@ -127,6 +144,8 @@ class Coordinator:
             return
         try:
             self.commits.add(run, decisions, now_ms)
+            if run.program.workflow.has_transforms:
+                self._begin_transforms(run, decisions)
             if run.is_due_for_snapshot(was_ended):
                 self.commits.batch.snapshot(take_snapshot(run.state), now_ms)
         except Exception as error:
@@ -395,10 +414,25 @@ class Coordinator:
         self.on_status(run, "lost")
         return True
 
+    def _begin_transforms(self, run: LiveRun, decisions: Sequence[Decision]) -> None:
+        """Begin transforms before they are durable, so that what they give comes along with the same commit (PHS-5).
+
+        INV-3 does not suffer: nothing leaves this process, and what goes with a commit that fails is done again.
+        """
+        if self._acts is _LAST_ACTS:
+            return
+        begun = [one for one in decisions if type(one) is DispatchTask and _rides_along(run, one)]
+        for order in begun:
+            self._dispatch(run, order)
+        if begun and run.tasks and len(self._live) == 1 and not any(_is_due(*one) for one in self.commits.decided):
+            self.commits.hold()
+
     def _dispatch(self, run: LiveRun, order: DispatchTask) -> None:
         token = run.state.tokens.get(order.token_id)
         if token is None or run.dropped or order.token_id in run.tasks:
             return
+        if token.status not in _WORKING:
+            return  # a transform, which has ended before it was durable that it had begun
         if self.mine is not None and run.id not in self.mine:
             return
         dispatch = Dispatch(
@@ -457,6 +491,15 @@ class Coordinator:
             self.take(run, TurnContinued())
 
 
+def _rides_along(run: LiveRun, order: DispatchTask) -> bool:
+    return run.program.workflow.nodes[order.node_id].rides_along
+
+
+def _is_due(run: LiveRun, decisions: Sequence[Decision]) -> bool:
+    """Say whether anything but a transform waits for decisions to be durable."""
+    return any(type(one) in _ACTS and not (type(one) is DispatchTask and _rides_along(run, one)) for one in decisions)
+
+
 def _break_off(run: LiveRun) -> None:
     for work in run.tasks.values():
         work.cancel()
@@ -481,6 +524,8 @@ _ACTS: dict[type, Callable[[Coordinator, LiveRun, Any], None]] = {
     CancelTimer: lambda coordinator, run, decision: coordinator.timers.cancel(run.id, decision.key),
     SetRunStatus: Coordinator._status,
     EndRun: Coordinator._end,
+    FireTriggers: lambda coordinator, run, decision: coordinator.on_triggers(run, decision),
+    RetryRun: lambda coordinator, run, decision: coordinator.on_retry(run, decision),
     ContinueLater: Coordinator._continue,
 }
 # While it closes: what became durable is told, and nothing is begun with it.

@@ -56,6 +56,16 @@ class EngineStopped(WonderError):
         self.reason = reason
 
 
+class TriggerInterrupted(WonderError):
+    """A trigger was being fired while what it had decided was lost with a commit; it fires again from its rows."""
+
+    code = "TRIGGER_INTERRUPTED"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"what the triggers of run {run_id!r} were about to start could not be stored")
+        self.run_id = run_id
+
+
 class CommitFailed(WonderError):
     """Something could not be stored for a reason that the store does not know: a fault of ours."""
 

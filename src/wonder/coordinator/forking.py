@@ -10,7 +10,7 @@ from wonder.language.values import JsonValue, check_value
 from wonder.storage.runs.headers import load_header
 from wonder.storage.runs.looking import events_of_run
 from wonder.storage.runs.recording import Batch
-from wonder.storage.runs.records import NewRun
+from wonder.storage.runs.records import NewRun, Origin
 
 Also = Callable[[Batch, str], None]
 
@@ -21,9 +21,12 @@ class Forker:
     def __init__(self, coordinator: Coordinator, starter: Starter) -> None:
         self._coordinator, self._starter = coordinator, starter
 
-    async def retry(self, run_id: str, also: Also | None = None) -> str:
-        """Begin a failed run again just before its failure; give the new run's id. Raises NotFound or ForkRefused."""
-        return await self._begin(run_id, None, None, also)
+    async def retry(self, run_id: str, also: Also | None = None, origin: Origin | None = None) -> str:
+        """Begin a failed run again just before its failure; give the new run's id. Raises NotFound or ForkRefused.
+
+        `origin` is that of a triggered run which its trigger has retried (PHS-6).
+        """
+        return await self._begin(run_id, None, None, also, origin)
 
     async def fork(self, run_id: str, after: int, state: JsonValue = None, also: Also | None = None) -> str:
         """Begin a new run as another was after an event, with another state if one is given.
@@ -34,7 +37,9 @@ class Forker:
             check_value(state)
         return await self._begin(run_id, after, state, also)
 
-    async def _begin(self, run_id: str, after: int | None, state: JsonValue, also: Also | None) -> str:
+    async def _begin(
+        self, run_id: str, after: int | None, state: JsonValue, also: Also | None, origin: Origin | None = None
+    ) -> str:
         coordinator = self._coordinator
         header = await load_header(coordinator.store, run_id)
         events = await self._events(run_id)
@@ -53,15 +58,26 @@ class Forker:
             retry_of_run_id=run_id if after is None else None,
             forked_from_run_id=None if after is None else run_id,
             forked_from_sequence=after,
+            origin=origin,
         )
         run = live_run(new_run, program, settings)
-        decisions = fork(run.state, snapshot, now_ms=now_ms, new_id=coordinator.new_id, state=state)
+        decisions = fork(
+            run.state,
+            snapshot,
+            now_ms=now_ms,
+            new_id=coordinator.new_id,
+            state=state,
+            # What took too long would else do so again at once, however often its trigger retries it.
+            whole_timeout=origin is not None,
+        )
         coordinator.check_running()
         self._starter.take_on(new_run)
         if also:
             also(coordinator.commits.batch, run.id)
         coordinator.commits.batch.start(new_run)
         coordinator.adopt(run)
+        if run.state.status == "running":
+            self._starter.admission.hold_place(run.project_id, run.id)
         coordinator.commits.add(run, decisions, now_ms)
         await coordinator.durable()
         return run.id

@@ -4,7 +4,7 @@ from wonder.coordinator.programs import Program
 from wonder.coordinator.worker import Work
 from wonder.definitions.records.tenancy import SnapshotPolicy
 from wonder.engine.state import RunState
-from wonder.storage.runs.records import Recorded
+from wonder.storage.runs.records import Origin, Recorded
 
 
 class LiveRun:
@@ -13,6 +13,7 @@ class LiveRun:
     __slots__ = (
         "depth",
         "dropped",
+        "origin",
         "parent_run_id",
         "parent_token_id",
         "pins",
@@ -35,9 +36,12 @@ class LiveRun:
         depth: int = 0,
         parent_run_id: str | None = None,
         parent_token_id: str | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.state, self.program, self.project_id, self.depth = state, program, project_id, depth
         self.parent_run_id, self.parent_token_id = parent_run_id, parent_token_id
+        self.origin = origin
+        """By what it was triggered."""
         self.policy = policy
         self.snapshot_due = _next_multiple(state.sequence, policy.every_events)
         """The event from which on a snapshot is due, or whether one is has to be looked at; None for never."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from wonder.context.plan import ContextPlan, plan_context, table_prefix
@@ -10,7 +11,7 @@ from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.tasks import TaskDef
 from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.compiling import compile_workflow
-from wonder.storage.definitions import load_definition
+from wonder.storage.definitions import load_definition, load_triggers
 from wonder.storage.store import Reader
 
 Key = tuple[str, int]
@@ -33,6 +34,8 @@ class Programs:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self.on_load: Callable[[Iterable[ActionDef]], None] = lambda actions: None
+        """Hears of the actions of each program that is loaded."""
         self._programs: OrderedDict[Key, Program] = OrderedDict()
         self._loading: dict[Key, asyncio.Future[Program]] = {}
 
@@ -67,7 +70,9 @@ class Programs:
             context_schema=definition.context_schema,
             output_schema=definition.output_schema,
         )
-        program = Program(definition, compile_workflow(definition, tasks, actions), plan)
+        self.on_load(actions.values())
+        triggers = await load_triggers(self._reader, *key)
+        program = Program(definition, compile_workflow(definition, tasks, actions, triggers), plan)
         self._programs[key] = program
         while len(self._programs) > _KEPT:
             self._programs.popitem(last=False)

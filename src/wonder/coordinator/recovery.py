@@ -7,8 +7,9 @@ from wonder.coordinator.calls import Calls
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.outside import Outside
-from wonder.coordinator.starting import Starter, limits_of
+from wonder.coordinator.starting import Starter
 from wonder.coordinator.timers import WINDOW_MS
+from wonder.coordinator.triggering import Triggers
 from wonder.storage.errors import (
     ConnectionLost,
     DatabaseBusy,
@@ -18,8 +19,9 @@ from wonder.storage.errors import (
     StoreClosed,
 )
 from wonder.storage.runs.headers import children_of_run
-from wonder.storage.runs.loading import LoadedRun, load_runs
+from wonder.storage.runs.loading import load_runs
 from wonder.storage.runs.looking import runs_to_recover, timers_due
+from wonder.storage.runs.triggering import unfinished_triggered_by
 
 _AT_ONCE = 1_000
 _TIMERS_AT_ONCE = 10_000
@@ -32,8 +34,11 @@ log = logging.getLogger("wonder.coordinator")
 class Recovery:
     """Brings runs out of their rows into memory."""
 
-    def __init__(self, coordinator: Coordinator, starter: Starter, calls: Calls, outside: Outside) -> None:
+    def __init__(
+        self, coordinator: Coordinator, starter: Starter, calls: Calls, outside: Outside, triggers: Triggers
+    ) -> None:
         self._coordinator, self._starter, self._calls, self._outside = coordinator, starter, calls, outside
+        self._triggers = triggers
         coordinator.load = self._load
         coordinator.on_lost = self.reconcile
 
@@ -49,13 +54,17 @@ class Recovery:
         return count
 
     async def reconcile(self) -> None:
-        """Do what was to follow from what is durable: tell callers, start calls, give out kept events, set timers."""
+        """Do what was to follow from what is durable.
+
+        Tell callers, start calls, fire triggers, give out kept events, set timers.
+        """
         await self._calls.reconcile()
+        await self._triggers.reconcile()
         await self._outside.reconcile()
         await self.load_timers()
 
     async def resume(self, run_id: str) -> None:
-        """Go on here with one run and its sub-workflows, if they have not ended."""
+        """Go on here with one run, its sub-workflows and what it has triggered, if they have not ended."""
         coordinator = self._coordinator
         if coordinator.mine is not None:
             coordinator.mine.add(run_id)
@@ -66,11 +75,16 @@ class Recovery:
                 if token.wait is not None and token.wait.get("kind") == "workflow_call":
                     await self._calls.ensure(run_id, token.id)
             coordinator.rest(run)
-        elif coordinator.mine is not None:
-            coordinator.mine.discard(run_id)
+        else:
+            if coordinator.mine is not None:
+                coordinator.mine.discard(run_id)
+            self._triggers.resume(run_id)
         for child in await children_of_run(coordinator.store, run_id):
             if not child.has_ended:
                 await self.resume(child.id)
+        if run is None:
+            for triggered_id in await unfinished_triggered_by(coordinator.store, run_id):
+                await self.resume(triggered_id)
 
     async def load_timers(self) -> int:
         """Take the timers into memory that are due soon; gives in how many milliseconds to look again at the latest.
@@ -91,7 +105,7 @@ class Recovery:
         coordinator = self._coordinator
         try:
             loaded = await load_runs(coordinator.store, coordinator.store.dialect, run_ids, coordinator.programs.get)
-            return [await self._live(one) for one in loaded if not one.run.ended]
+            return [await self._starter.restored(one) for one in loaded if not one.run.ended]
         except _UNAVAILABLE:
             raise
         except Exception as error:
@@ -110,11 +124,3 @@ class Recovery:
             except Exception:  # noqa: S112  # it was told of where it happened
                 continue
         return found
-
-    async def _live(self, loaded: LoadedRun) -> LiveRun:
-        header = loaded.header
-        program = await self._coordinator.programs.get(header.workflow_def_id, header.workflow_version)
-        settings = await self._starter.settings(header.project_id)
-        loaded.run.limits = limits_of(settings)
-        place = (header.depth, header.parent_run_id, header.parent_token_id)
-        return LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place)

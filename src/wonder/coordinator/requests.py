@@ -8,6 +8,7 @@ from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.forking import Forker
 from wonder.coordinator.outside import EVENT_TTL_SECONDS, Outside
+from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
@@ -28,9 +29,11 @@ class RequestDesk:
         starter: Starter,
         outside: Outside,
         forker: Forker,
+        scheduler: Scheduler,
         import_roots: Sequence[str] = (),
     ) -> None:
         self._coordinator, self._starter, self._outside, self._forker = coordinator, starter, outside, forker
+        self._scheduler = scheduler
         self._import_roots = list(import_roots)
         self._under_way: set[str] = set()
         # Those that are done since the last look began: what it reads may be from before, and still have them.
@@ -94,6 +97,8 @@ class RequestDesk:
                 await self._forker.retry(payload["run_id"], also=started)
             case "fork":
                 await self._forker.fork(payload["run_id"], payload["after"], payload.get("state"), also=started)
+            case "fire_schedule":
+                await self._scheduler.fire(payload["schedule_id"], also=started)
             case "event":
                 await self._outside.send_event(
                     payload["project_id"],

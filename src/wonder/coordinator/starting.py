@@ -16,8 +16,9 @@ from wonder.engine.state import Limits, RunState
 from wonder.language.values import JsonValue, check_value, is_plain
 from wonder.storage.definitions import newest_version
 from wonder.storage.runs.headers import load_headers
+from wonder.storage.runs.loading import LoadedRun
 from wonder.storage.runs.recording import Batch
-from wonder.storage.runs.records import NewRun
+from wonder.storage.runs.records import NewRun, Origin
 from wonder.storage.runs.starting import Accepted, Starts, input_hash
 from wonder.storage.tenancy import load_project
 
@@ -99,7 +100,8 @@ class Starter:
         coordinator.commits.batch.start(new_run)
         coordinator.adopt(run)
         if new_run.parent_run_id is None:
-            self.admission.enter(run, new_run.input, settings.rate_limits.max_concurrent_runs)
+            limit = settings.rate_limits.max_concurrent_runs
+            self.admission.enter(run, new_run.input, limit, is_patient=new_run.origin is not None)
         else:
             coordinator.take(run, RunStarted(new_run.input))
 
@@ -108,6 +110,15 @@ class Starter:
         mine, parent_id = self._coordinator.mine, new_run.parent_run_id
         if mine is not None and self.takes_on and (parent_id is None or parent_id in mine):
             mine.add(new_run.id)
+
+    async def restored(self, loaded: LoadedRun) -> LiveRun:
+        """Make a run in memory out of one that was loaded."""
+        header = loaded.header
+        program = await self._coordinator.programs.get(header.workflow_def_id, header.workflow_version)
+        settings = await self.settings(header.project_id)
+        loaded.run.limits = limits_of(settings, header.origin)
+        place = (header.depth, header.parent_run_id, header.parent_token_id, header.origin)
+        return LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place)
 
     async def program(self, workflow_def_id: str, version: int | None) -> Program:
         """Give the program of a definition version, or of the newest."""
@@ -133,11 +144,13 @@ class Starter:
 
 def live_run(new_run: NewRun, program: Program, settings: ProjectSettings) -> LiveRun:
     """Make a run that has not begun."""
-    state = RunState(new_run.id, program.workflow, limits_of(settings))
-    place = (new_run.depth, new_run.parent_run_id, new_run.parent_token_id)
+    state = RunState(new_run.id, program.workflow, limits_of(settings, new_run.origin))
+    place = (new_run.depth, new_run.parent_run_id, new_run.parent_token_id, new_run.origin)
     return LiveRun(state, program, new_run.project_id, settings.snapshot_policy, *place)
 
 
-def limits_of(settings: ProjectSettings) -> Limits:
-    """Give what a project allows each of its runs."""
-    return Limits(foreach_limit=settings.foreach_limit)
+def limits_of(settings: ProjectSettings, origin: Origin | None) -> Limits:
+    """Give what a project allows each of its runs, and a trigger those that it starts."""
+    if origin is None:
+        return Limits(foreach_limit=settings.foreach_limit)
+    return Limits(settings.foreach_limit, timeout_ms=origin.timeout_ms, retries_left=origin.retries_left)

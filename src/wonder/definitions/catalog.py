@@ -42,6 +42,8 @@ class Catalog:
     found: Mapping[tuple[ResourceKind, str], Sequence[Found]] = field(default_factory=dict)
     actions: Mapping[tuple[str, int], ActionDef] = field(default_factory=dict)
     """The actions of the tasks that were found, by id and version."""
+    triggered: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the workflows that were found trigger, and those in turn, all by name (PHS-6)."""
 
     def find(self, reference: Reference) -> Sequence[Found]:
         """Give the stored records that a reference may mean."""

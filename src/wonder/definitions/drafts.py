@@ -5,11 +5,13 @@ Everything that was written in line stands here under a name of its own. `path` 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from wonder.definitions.faults import Path
 from wonder.definitions.records.actions import ActionBody
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.graph import NodeBody, TransitionBody, WorkflowBody
+from wonder.definitions.records.implementations import Transform
 from wonder.definitions.records.resources import (
     ArtifactTypeBody,
     HttpServer,
@@ -18,6 +20,7 @@ from wonder.definitions.records.resources import (
     StdioServer,
     VectorIndexBody,
 )
+from wonder.definitions.records.schedules import ScheduleBody
 from wonder.definitions.records.tasks import StepBody, TaskBody
 from wonder.definitions.records.workflows import TriggerBody
 from wonder.definitions.references import Reference
@@ -106,6 +109,39 @@ class VectorIndexDraft:
     path: Path
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseDraft:
+    """What is kept of the phase form that a workflow was compiled from (PHS-1, PHS-4)."""
+
+    written: bytes
+    """Its text, as its author wrote it."""
+    schemas: dict[str, Any]
+    """What each step takes and gives: `{step: {input, output}}`."""
+    tools: list[dict[str, Any]]
+    """The tools that it was checked with, as they were then: `[{server, tool, input, output}]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPhases:
+    """A phase form without errors: its graph in the file form, and what is kept of itself."""
+
+    graph: dict[str, Any]
+    kept: PhaseDraft
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleDraft:
+    """A schedule with the workflow that it names; `paused` is how it begins."""
+
+    name: str
+    body: ScheduleBody
+    workflow: Reference | None
+    paused: bool
+    path: Path
+    is_unnamed: bool = False
+    """Whether nothing says which workflow it starts: neither itself, nor the file by having a main one."""
+
+
 @dataclass(slots=True)
 class Definitions:
     """Definitions of one owner, by name."""
@@ -145,6 +181,11 @@ class Bundle:
     models: dict[str, ModelProfileBody] = field(default_factory=dict)
     vector_indexes: dict[str, VectorIndexDraft] = field(default_factory=dict)
     mcp_servers: dict[str, StdioServer | HttpServer] = field(default_factory=dict)
+    server_ids: dict[str, str] = field(default_factory=dict)
+    """The ids of servers that are new and were started already; others get one when they are stored."""
+    phases: dict[str, PhaseDraft] = field(default_factory=dict)
+    """The phase forms of the workflows that were written so, by their names."""
+    schedules: dict[str, ScheduleDraft] = field(default_factory=dict)
 
     def references(self) -> Iterator[Reference]:
         """Give every reference that stands in the bundle."""
@@ -153,3 +194,11 @@ class Bundle:
             yield from library.definitions.references()
         for index in self.vector_indexes.values():
             yield from index.artifact_types
+        yield from (schedule.workflow for schedule in self.schedules.values() if schedule.workflow)
+
+    def transforms(self) -> Iterator[tuple[Path, str]]:
+        """Give the source of every transform that stands in an action, with its place."""
+        for definitions in (self.definitions, *(library.definitions for library in self.libraries.values())):
+            for action in definitions.actions.values():
+                if isinstance(action.implementation, Transform):
+                    yield (*action.path, "implementation", "source"), action.implementation.source

@@ -27,6 +27,8 @@ class Fault:
     place: Place | None = None
     expected: Any = None
     actual: Any = None
+    inside: tuple[int, int] | None = None
+    """The line and column inside of the text at the path, if it is about a part of it."""
 
     def as_json(self) -> dict[str, Any]:
         """Give the fault in the shape of the REST errors (SPEC 14), without what is not known."""
@@ -64,11 +66,23 @@ class DefinitionRefused(WonderError):
 
 def place_faults(faults: Iterable[Fault], document: SourceDocument) -> list[Fault]:
     """Give each fault its line and column, and sort all in the order of the text, errors of one line first."""
-    first: dict[tuple[str, Path, str], Fault] = {}
+    first: dict[tuple[object, ...], Fault] = {}
     for fault in faults:
-        first.setdefault((fault.code, fault.path, fault.message), fault)
-    placed = [replace(fault, place=document.place_of(fault.path)) for fault in first.values()]
-    return sorted(placed, key=_in_order_of_text)
+        first.setdefault((fault.code, fault.path, fault.message, fault.inside), fault)
+    return sorted((_placed(fault, document) for fault in first.values()), key=_in_order_of_text)
+
+
+def say_inside(fault: Fault) -> Fault:
+    """Give a fault that says itself where in its text it is, for there is no place in a file that would."""
+    if fault.inside is None:
+        return fault
+    line, column = fault.inside
+    return replace(fault, message=f"line {line}, column {column}: {fault.message}", inside=None)
+
+
+def _placed(fault: Fault, document: SourceDocument) -> Fault:
+    exact = document.place_inside(fault.path, *fault.inside) if fault.inside else None
+    return replace(fault, place=exact) if exact else replace(say_inside(fault), place=document.place_of(fault.path))
 
 
 def too_many_faults() -> Fault:

@@ -132,6 +132,7 @@ class CompiledNode:
         "pure",
         "queue",
         "ref",
+        "rides_along",
         "task_id",
         "task_version",
         "tiers",
@@ -143,6 +144,9 @@ class CompiledNode:
         self.id, self.ref, self.task_id, self.task_version = id, ref, task_id, task_version
         self.kind: Literal["task", "pure", "wait"] = "task"
         self.queue: str | None = None
+        self.rides_along = False
+        """Whether its task is a transform, which needs no commit of its own (PHS-5): it may begin before it is durable
+        that it was dispatched, because nobody could tell."""
         self.input_mapping: Mapping
         self.input_reads_branch = False
         self.writes: Writes | None = None
@@ -154,6 +158,38 @@ class CompiledNode:
         self.limited_transitions: tuple[CompiledTransition, ...] = ()
         self.joins: tuple[Join, ...] = ()
         """Fan-ins of all the branches that leaving this node makes, in the order written."""
+
+
+class CompiledTrigger:
+    """A workflow to start when a run has completed (PHS-6); its refs are functions of the run's context."""
+
+    __slots__ = (
+        "for_each",
+        "id",
+        "inputs",
+        "max_retries",
+        "ordinal",
+        "shared_refs",
+        "timeout_ms",
+        "workflow_id",
+    )
+
+    def __init__(
+        self,
+        id: str,
+        ordinal: int,
+        workflow_id: str,
+        inputs: Getter,
+        shared_refs: tuple[tuple[str, Getter], ...],
+        for_each: tuple[str, Getter] | None,
+        timeout_ms: int | None,
+        max_retries: int,
+    ) -> None:
+        self.id, self.ordinal, self.workflow_id, self.inputs = id, ordinal, workflow_id, inputs
+        self.shared_refs = shared_refs
+        """The refs, as written, that are the same for each item."""
+        self.for_each = for_each
+        self.timeout_ms, self.max_retries = timeout_ms, max_retries
 
 
 class CompiledWorkflow:
@@ -174,6 +210,9 @@ class CompiledWorkflow:
         self.state_check: StateCheck
         self.timeout_ms: int | None = None
         self.on_timeout: Literal["human_gate", "fail"] = "human_gate"
+        self.triggers: tuple[CompiledTrigger, ...] = ()
+        self.has_transforms = False
+        """Whether the task of any node rides along."""
 
     def joins_of(self, node: CompiledNode, transition: CompiledTransition) -> tuple[Join, ...]:
         """Give the fan-ins that a branch of this node and transition can count for."""

@@ -1,17 +1,19 @@
 """Compiling: from the records of one definition version to the graph that its runs follow."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from wonder.definitions.checks.branches import Branches
 from wonder.definitions.drafts import NodeDraft, TransitionDraft, WorkflowDraft
-from wonder.definitions.records.actions import SCOPED_KINDS, WAITING_KINDS, ActionDef
+from wonder.definitions.records.actions import PURE_KINDS, SCOPED_KINDS, WAITING_KINDS, ActionDef
 from wonder.definitions.records.graph import MOfN, StructuredCondition, Synchronization, Transition, WorkflowDef
 from wonder.definitions.records.implementations import IMPLEMENTATIONS, Assert, EmitMetric, UpdateContext
 from wonder.definitions.records.tasks import TaskDef
+from wonder.definitions.records.workflows import Trigger
 from wonder.engine.compiled import CompiledNode, CompiledTransition, CompiledWorkflow, Foreach, Join, Merge, Tier
 from wonder.engine.pure import AssertAction, MetricAction, PureAction, UpdateAction
 from wonder.engine.state_check import StateCheck
+from wonder.engine.triggers import compile_triggers
 from wonder.engine.waiting import WaitingTask
 from wonder.engine.writing import Writes
 from wonder.language.expressions import ROOTS, Expression, Names, compile_expression, compile_structured, show_path
@@ -24,10 +26,15 @@ Key: TypeAlias = tuple[str, int]
 
 
 def compile_workflow(
-    workflow: WorkflowDef, tasks: Mapping[Key, TaskDef], actions: Mapping[Key, ActionDef]
+    workflow: WorkflowDef,
+    tasks: Mapping[Key, TaskDef],
+    actions: Mapping[Key, ActionDef],
+    triggers: Sequence[Trigger] = (),
 ) -> CompiledWorkflow:
     """Compile a checked definition; `tasks` and `actions` hold at least those that it uses, by id and version."""
-    return _Compiler(workflow, tasks, actions).compile()
+    compiled = _Compiler(workflow, tasks, actions).compile()
+    compiled.triggers = compile_triggers(triggers)
+    return compiled
 
 
 class _Compiler:
@@ -78,6 +85,10 @@ class _Compiler:
     def _task_of(self, node: CompiledNode) -> None:
         task = self.tasks[node.task_id, node.task_version]
         node.queue = task.queue
+        used = [self.actions[step.action_id, step.action_version] for step in task.steps]
+        if any(action.kind == "transform" for action in used):
+            node.rides_along = all(action.kind in PURE_KINDS and not action.idempotency for action in used)
+            self.compiled.has_transforms |= node.rides_along
         if len(task.steps) != 1:
             return
         step = task.steps[0]

@@ -15,6 +15,7 @@ from wonder.engine.ending import WORKFLOW_TIMER, end_live, fail_run, time_out_ru
 from wonder.engine.facts import GateAnswered
 from wonder.engine.failure import Failure, misfit
 from wonder.engine.state import CANCELLED, WAITING_FOR_SIBLINGS, RunState, Token
+from wonder.engine.triggers import fire_triggers
 from wonder.engine.turn import Turn
 from wonder.engine.waiting import HumanWait
 from wonder.language.schemas import ValueFault
@@ -69,8 +70,8 @@ def start_run(turn: Turn, run_input: JsonValue) -> None:
     if faults := workflow.state_check.whole_faults(state):
         fail_run(turn, misfit("CONTEXT_SCHEMA", "the state of defaults", faults))
         return
-    if workflow.timeout_ms is not None:
-        turn.set_timer(WORKFLOW_TIMER, turn.now_ms + workflow.timeout_ms)
+    if run.timeout_ms is not None:
+        turn.set_timer(WORKFLOW_TIMER, turn.now_ms + run.timeout_ms)
     turn.create_token(workflow.initial, run.root, "0", None)
 
 
@@ -103,8 +104,8 @@ def reach_timeout(turn: Turn) -> None:
         time_out_run(turn)
         return
     item_id = turn.new_id()
-    prompt = f"the run of {run.workflow.name!r} took longer than {run.workflow.timeout_ms:,} ms: extend, abort or fail?"
-    turn.record("workflow_timed_out", {"timeout_ms": run.workflow.timeout_ms})
+    prompt = f"the run of {run.workflow.name!r} took longer than {run.timeout_ms:,} ms: extend, abort or fail?"
+    turn.record("workflow_timed_out", {"timeout_ms": run.timeout_ms})
     pause_run(turn, "timeout", item_id)
     turn.emit(RequestInput(item_id, None, "timeout", prompt, _GATE_SCHEMA, None, None))
     turn.record("human_input_requested", {"item_id": item_id, "prompt": prompt})
@@ -136,7 +137,7 @@ def resume_by_request(turn: Turn) -> None:
 
 
 def _extend(turn: Turn, extend_ms: int | None) -> None:
-    length_ms = extend_ms or turn.run.workflow.timeout_ms
+    length_ms = extend_ms or turn.run.timeout_ms
     turn.record("workflow_extended", {"extend_ms": length_ms})
     resume_run(turn, length_ms)
 
@@ -178,6 +179,8 @@ def _complete_run(turn: Turn) -> None:
     end_live(turn, CANCELLED)
     turn.record("workflow_completed", {"output": run.output})
     turn.emit(EndRun("completed", run.output))
+    if run.workflow.triggers:
+        fire_triggers(turn)
 
 
 def _close_groups(turn: Turn) -> None:

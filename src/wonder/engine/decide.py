@@ -43,6 +43,7 @@ from wonder.engine.facts import (
     TaskFailed,
     TaskStarted,
     TimerFired,
+    TriggerAdvanced,
     TurnContinued,
     WorkerLost,
 )
@@ -51,6 +52,7 @@ from wonder.engine.fan_out import next_held
 from wonder.engine.joins import look_at_joins, settle_branch, time_out_join
 from wonder.engine.nodes import complete_node, dispatch, fail_node, run_pure
 from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, RunState, Token
+from wonder.engine.triggers import advance_trigger
 from wonder.engine.turn import Turn
 from wonder.engine.waits import answer, begin_wait, end_call, fire_wait_timer, wake_by_event
 from wonder.language.values import JsonValue
@@ -72,7 +74,10 @@ def decide(
     """
     turn = Turn(run, now_ms, new_id, over_time)
     if run.ended:
-        _take_late(turn, fact)
+        if type(fact) is TriggerAdvanced:
+            advance_trigger(turn, fact)
+        else:
+            _take_late(turn, fact)
         return turn.decisions
     _TAKERS[type(fact)](turn, fact)
     go_on(turn)

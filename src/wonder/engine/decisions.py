@@ -276,6 +276,38 @@ class SendMetric(Struct, frozen=True, gc=False):
     dimensions: dict[str, str]
 
 
+class Firing(Struct, frozen=True, gc=False):
+    """What a trigger of a run that has completed is about to do: `pending`, or done with already and why."""
+
+    ordinal: int
+    trigger_id: str
+    workflow_id: str
+    status: str
+    items: int
+    failure: Failure | None = None
+
+
+class FireTriggers(Struct, frozen=True, gc=False):
+    """Store what triggers are to do, and have the pending ones start their runs once that is durable (PHS-6)."""
+
+    firings: tuple[Firing, ...]
+
+
+class MoveTrigger(Struct, frozen=True, gc=False):
+    """Store how far a trigger is: up to which item, and how many runs it has started."""
+
+    ordinal: int
+    status: str
+    upto: int
+    started: int
+    skipped: int
+    failure: Failure | None
+
+
+class RetryRun(Struct, frozen=True, gc=False):
+    """Store that a triggered run, which has failed, is due to be retried, and do so once that is durable (PHS-6)."""
+
+
 class ContinueLater(Struct, frozen=True, gc=False):
     """Commit, put the run at the back of the line, and bring `TurnContinued` then (CTL-20)."""
 
@@ -312,5 +344,8 @@ Decision: TypeAlias = (
     | AwaitEvent
     | StopAwaiting
     | SendMetric
+    | FireTriggers
+    | MoveTrigger
+    | RetryRun
     | ContinueLater
 )

@@ -6,6 +6,7 @@ from wonder.engine.decisions import (
     CancelTimer,
     ControlChild,
     EndRun,
+    RetryRun,
     SettleBranch,
     SettleGroup,
     StopAwaiting,
@@ -109,11 +110,13 @@ def fail_run(turn: Turn, failure: Failure, status: str = CANCELLED) -> None:
     end_live(turn, status)
     turn.record("workflow_failed", {"error": failure.as_json()})
     turn.emit(EndRun("failed", None, failure))
+    if turn.run.limits.retries_left:
+        turn.emit(RetryRun())
 
 
 def time_out_run(turn: Turn) -> None:
     """End the run because its time is over (RET-3)."""
-    timeout_ms = turn.run.workflow.timeout_ms
+    timeout_ms = turn.run.timeout_ms
     turn.record("workflow_timed_out", {"timeout_ms": timeout_ms})
     message = f"the run took longer than its timeout_ms of {timeout_ms:,}; give it more time, or on_timeout: human_gate"
     fail_run(turn, Failure("WORKFLOW_TIMEOUT", message), TIMED_OUT)

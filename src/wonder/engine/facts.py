@@ -128,6 +128,19 @@ class RunBroken(Struct, frozen=True, gc=False):
     failure: Failure
 
 
+class TriggerAdvanced(Struct, frozen=True, gc=False):
+    """A trigger of a run that has completed is `upto` that item, with so many runs started in all (PHS-6)."""
+
+    ordinal: int
+    workflow_id: str
+    items: int
+    upto: int
+    started: int
+    skipped: int = 0
+    failure: Failure | None = None
+    """The first that kept it from starting a run."""
+
+
 class TurnContinued(Struct, frozen=True, gc=False):
     """The run, which went to the back of the line, has its turn again (CTL-20)."""
 
@@ -148,5 +161,6 @@ Fact: TypeAlias = (
     | PauseRequested
     | ResumeRequested
     | RunBroken
+    | TriggerAdvanced
     | TurnContinued
 )

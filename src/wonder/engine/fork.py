@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from wonder.engine.decide import go_on
 from wonder.engine.decisions import AdoptSnapshot, Decision, RecordEvent, SetTimer
+from wonder.engine.ending import WORKFLOW_TIMER
 from wonder.engine.failure import misfit
 from wonder.engine.replay import fold
 from wonder.engine.restore import BranchRow, GroupRow, RunRow, Snapshot, TokenRow, take_snapshot
@@ -62,10 +63,12 @@ def fork(
     new_id: Callable[[], str],
     state: JsonValue = None,
     over_time: Callable[[], bool] | None = None,
+    whole_timeout: bool = False,
 ) -> list[Decision]:
     """Begin a fresh run as another one was; `state` replaces its state, if given.
 
-    What workers had is pending again, gates and sub-workflows begin anew, timers keep their due time.
+    What workers had is pending again, gates and sub-workflows begin anew, timers keep their due time; only the
+    workflow's own time-out begins again, if `whole_timeout` says so.
     """
     if state is not None:
         faults = run.workflow.state_check.whole_faults(state)
@@ -73,6 +76,8 @@ def fork(
             why = misfit("CONTEXT_SCHEMA", "the changed state", faults).message if faults else "state is an object"
             raise ForkRefused(why)
     renamed, kept_due = _Renaming(snapshot, new_id).renamed(run, state, now_ms)
+    if whole_timeout and run.timeout_ms is not None:
+        renamed.run.timers[WORKFLOW_TIMER] = now_ms + run.timeout_ms
     turn = Turn(run, now_ms, new_id, over_time)
     turn.emit(AdoptSnapshot(renamed))
     turn.record("workflow_started", {"input": run.input, "state": run.state})

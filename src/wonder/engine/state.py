@@ -29,9 +29,9 @@ GONE: Final = "gone"
 
 
 class Limits:
-    """What a project's settings allow, and how much a run may do in one turn (CTL-20)."""
+    """What a project's settings and its trigger allow a run, and how much it may do in one turn (CTL-20)."""
 
-    __slots__ = ("dispatches_max", "foreach_limit", "nesting_max", "pure_nodes_max")
+    __slots__ = ("dispatches_max", "foreach_limit", "nesting_max", "pure_nodes_max", "retries_left", "timeout_ms")
 
     def __init__(
         self,
@@ -39,12 +39,17 @@ class Limits:
         pure_nodes_max: int = 1_000,
         dispatches_max: int = 3,
         nesting_max: int = 50,
+        timeout_ms: int | None = None,
+        retries_left: int = 0,
     ) -> None:
         self.foreach_limit = foreach_limit
         self.pure_nodes_max = pure_nodes_max
         self.dispatches_max = dispatches_max
         # Each level around a token costs a look at its `_branch.output`, and one level of `_branch.parent`.
         self.nesting_max = nesting_max
+        # In the place of the definition's own, if a trigger says so (PHS-6).
+        self.timeout_ms = timeout_ms
+        self.retries_left = retries_left
 
 
 class Token:
@@ -258,6 +263,11 @@ class RunState:
         self.hungry: dict[tuple[str, int], Segment] = {}
         """Segments of which `max_parallel` may let another branch begin."""
         self._hungry_order: list[tuple[str, int]] = []
+
+    @property
+    def timeout_ms(self) -> int | None:
+        """How long the run may take (RET-3)."""
+        return self.workflow.timeout_ms if self.limits.timeout_ms is None else self.limits.timeout_ms
 
     @property
     def ended(self) -> bool:

@@ -9,7 +9,7 @@ from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.references import Reference, ResourceKind
-from wonder.storage.definitions import Owner, load_definition, owner_of
+from wonder.storage.definitions import Owner, load_definition, load_triggers, owner_of
 from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.names import find_definition
 from wonder.storage.resource_errors import AmbiguousName, NotFound
@@ -45,7 +45,25 @@ async def load_catalog(reader: Reader, project_id: str, references: Iterable[Ref
                     key = (step.action_id, step.action_version)
                     if key not in actions:
                         actions[key] = await load_definition(reader, ActionDef, *key)
-    return Catalog(found, actions)
+    workflows = [one.record for candidates in found.values() for one in candidates]
+    named = [record for record in workflows if isinstance(record, WorkflowDef) and record.project_id is not None]
+    return Catalog(found, actions, await _triggered(reader, project_id, named))
+
+
+async def _triggered(reader: Reader, project_id: str, workflows: Iterable[WorkflowDef]) -> dict[str, list[str]]:
+    """Load what workflows of the project trigger, and those in turn, to see where that comes back to itself."""
+    triggered: dict[str, list[str]] = {}
+    ahead = [(record.name, record.id, record.version) for record in workflows]
+    while ahead:
+        name, id, version = ahead.pop()
+        if name in triggered:
+            continue
+        triggered[name] = [trigger.workflow_id for trigger in await load_triggers(reader, id, version)]
+        for other in triggered[name]:
+            found = await find_definition(reader, WorkflowDef, Owner("project", project_id), other)
+            if found is not None:
+                ahead.append((found.name, found.id, found.version))
+    return triggered
 
 
 async def _find(reader: Reader, project_id: str, reference: Reference) -> list[Found]:

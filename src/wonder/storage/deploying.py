@@ -17,14 +17,17 @@ from wonder.definitions.records.resources import (
     VectorIndex,
     VectorIndexBody,
 )
+from wonder.definitions.records.schedules import Schedule, ScheduleBody
 from wonder.definitions.records.tenancy import Library
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, ResourceKind
 from wonder.storage.context_tables import register_context_tables
 from wonder.storage.definitions import Definition, Owner, StoredVersion, add_triggers, create_versions, lock_owners
-from wonder.storage.named_resources import ensure_resource, put_resource
+from wonder.storage.named_resources import ensure_resource, find_resource, put_resource
 from wonder.storage.names import ids_of_names
-from wonder.storage.resource_errors import ServerFixed
+from wonder.storage.phase_forms import put_phase_form
+from wonder.storage.resource_errors import NotFound, ServerFixed
+from wonder.storage.schedules import put_schedule
 from wonder.storage.store import Clock, Dialect, NewId, Store, Transaction
 from wonder.storage.tenancy import Home, create_library, find_library, load_workspace
 
@@ -39,6 +42,8 @@ class Deployed:
     main: StoredVersion | None = None
     workflows: list[StoredVersion] = field(default_factory=list)
     others: list[tuple[ResourceKind, StoredVersion]] = field(default_factory=list)
+    schedules: list[tuple[str, bool]] = field(default_factory=list)
+    """The names of its schedules, and whether each was new or changed."""
 
 
 async def deploy_bundle(
@@ -95,7 +100,8 @@ class _Deployment:
             tasks = [self._binder(part).task(draft) for draft in part.definitions.tasks.values()]
             await self._store(tasks, "task", part.library)
         for part in parts:
-            await self._workflows(part, bundle.main)
+            await self._workflows(part, bundle)
+        await self._schedules(bundle)
         return self._deployed
 
     async def _library(self, name: str, description: str | None) -> Owner:
@@ -123,7 +129,8 @@ class _Deployment:
         workspace = await load_workspace(self._transaction, self._home.workspace_id)
         allowed = workspace.settings.allowed_mcp_servers or ()
         for name, connection in bundle.mcp_servers.items():
-            server = McpServer.model_validate(self._named(name) | {"connection": connection})
+            chosen = {"id": bundle.server_ids[name]} if name in bundle.server_ids else {}
+            server = McpServer.model_validate(self._named(name) | chosen | {"connection": connection})
             put = await put_resource(self._transaction, server)
             # Allowed was what an admin has seen; a file that could change it would be allowed to run anything.
             if put.is_changed and not put.is_new and (name in allowed or put.record.id in allowed):
@@ -151,7 +158,7 @@ class _Deployment:
         for name in names:
             self._bind(part.library, "workflow", name, ids.get(name) or self._new_id())
 
-    async def _workflows(self, part: _Part, main: str | None) -> None:
+    async def _workflows(self, part: _Part, bundle: Bundle) -> None:
         binder, drafts = self._binder(part), part.definitions.workflows
         records = [
             binder.workflow(draft).model_copy(update={"id": self._bound[part.library, "workflow", draft.name].id})
@@ -167,8 +174,11 @@ class _Deployment:
                 self._deployed.others.append(("workflow", version))
                 continue
             await self._workflow(version, drafts[version.name].body.description)
+            if phases := bundle.phases.get(version.name):
+                # Also with a version that was there: its text may be another, and its tools may be newer.
+                await put_phase_form(self._transaction, version.id, version.version, phases)
             self._deployed.workflows.append(version)
-            if version.name == main:
+            if version.name == bundle.main:
                 self._deployed.main = version
 
     async def _store(self, records: Sequence[Definition], kind: ResourceKind, library: str | None) -> None:
@@ -204,6 +214,18 @@ class _Deployment:
             self._named(version.name) | {"workflow_def_id": version.id, "description": description}
         )
         await ensure_resource(self._transaction, record)
+
+    async def _schedules(self, bundle: Bundle) -> None:
+        for name, draft in bundle.schedules.items():
+            assert draft.workflow is not None
+            target = draft.workflow.name
+            workflow = await find_resource(self._transaction, Workflow, self._home.project_id, target)
+            if workflow is None:
+                raise NotFound("workflow of the project", target)
+            fields = fields_of(ScheduleBody, draft.body) | {"workflow_id": workflow.id}
+            schedule = Schedule.model_validate(self._named(name) | fields)
+            _, is_changed = await put_schedule(self._transaction, schedule, paused=draft.paused, now=self._now)
+            self._deployed.schedules.append((name, is_changed))
 
     def _binder(self, part: _Part) -> Binder:
         return Binder(*part.owner.keys, self._resolver(part.library), self._new_id, self._now)

@@ -1,9 +1,10 @@
-"""What belongs to a project under a name and has no versions: models, MCP servers, vector indexes, workflows."""
+"""What belongs to a project under a name and has no versions: models, MCP servers, vector indexes, workflows …"""
 
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from wonder.definitions.records.resources import McpServer, ModelProfile, VectorIndex
+from wonder.definitions.records.schedules import Schedule
 from wonder.definitions.records.workflows import Workflow
 from wonder.storage.definitions import Owner, lock_owners
 from wonder.storage.pages import LAST, LIMIT, Order, Page, check_limit, cut, read_cursor, write_cursor
@@ -11,7 +12,7 @@ from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader, Transaction
 from wonder.storage.tables import changed, table_of
 
-NamedResource: TypeAlias = ModelProfile | McpServer | VectorIndex | Workflow
+NamedResource: TypeAlias = ModelProfile | McpServer | VectorIndex | Workflow | Schedule
 N = TypeVar("N", bound=NamedResource)
 
 

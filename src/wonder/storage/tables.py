@@ -8,6 +8,7 @@ from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.graph import Node, Transition, WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
+from wonder.definitions.records.schedules import Schedule
 from wonder.definitions.records.tasks import Step, TaskDef
 from wonder.definitions.records.tenancy import Library, Project, ProjectSettings, Workspace, WorkspaceSettings
 from wonder.definitions.records.workflows import Trigger, Workflow
@@ -167,6 +168,27 @@ WORKFLOWS = Table(
     flags=frozenset({"enabled"}),
     noun="workflow binding",
 )
+SCHEDULES = Table(
+    "schedules",
+    Schedule,
+    (
+        *_NAMED,
+        "description",
+        "workflow_id",
+        "cron",
+        "every_ms",
+        "time_zone",
+        "overlap",
+        "catch_up",
+        "catch_up_ms",
+        "catch_up_max",
+        "jitter_ms",
+        "starts_at",
+        "ends_at",
+    ),
+    ("input",),
+    noun="schedule",
+)
 WORKSPACES = Table("workspaces", Workspace, ("id", "name", "created_at", "updated_at"), noun="workspace")
 PROJECTS = Table(
     "projects",
@@ -204,6 +226,7 @@ TABLES: Sequence[Table[Any]] = (
     MCP_SERVERS,
     VECTOR_INDEXES,
     WORKFLOWS,
+    SCHEDULES,
 )
 _BY_RECORD = {table.record: table for table in TABLES}
 

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from wonder.definitions.drafts import PhaseDraft
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.tasks import TaskDef
@@ -12,6 +13,7 @@ from wonder.definitions.written import written_workflow
 from wonder.storage.definitions import Owner, load_definition, load_triggers
 from wonder.storage.named_resources import load_resource
 from wonder.storage.names import find_definition
+from wonder.storage.phase_forms import load_phase_form
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader
 
@@ -24,6 +26,8 @@ class Written:
     tasks: dict[tuple[str, int], TaskDef]
     actions: dict[tuple[str, int], ActionDef]
     form: dict[str, Any]
+    phases: PhaseDraft | None = None
+    """The phase form that it was compiled from, if it was written in that."""
 
 
 async def load_written(reader: Reader, project_id: str, name: str, version: int | None = None) -> Written:
@@ -45,7 +49,9 @@ async def load_written(reader: Reader, project_id: str, name: str, version: int 
             if of not in actions:
                 actions[of] = await load_definition(reader, ActionDef, *of)
     triggers = await load_triggers(reader, definition.id, definition.version)
-    return Written(definition, tasks, actions, written_workflow(definition, tasks, actions, triggers))
+    form = written_workflow(definition, tasks, actions, triggers)
+    phases = await load_phase_form(reader, definition.id, definition.version)
+    return Written(definition, tasks, actions, form, phases)
 
 
 async def _load_by_id(reader: Reader, project_id: str, id: str, version: int | None) -> WorkflowDef:

@@ -8,6 +8,7 @@ from wonder.definitions.checks.findings import Findings, TooManyErrors
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.checks.models import check_model
 from wonder.definitions.checks.resources import check_artifact_type, check_prompt
+from wonder.definitions.checks.schedules import check_schedule
 from wonder.definitions.checks.schemas import check_schemas
 from wonder.definitions.checks.secret_places import check_secret_places, check_secrets_of_project
 from wonder.definitions.checks.servers import check_server
@@ -46,6 +47,8 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
     for index in bundle.vector_indexes.values():
         for reference in index.artifact_types:
             lookup.check(reference, findings)
+    for schedule in bundle.schedules.values():
+        check_schedule(schedule, lookup, reading, findings)
 
 
 def _check_definitions(

@@ -1,5 +1,6 @@
 """What a reference means: something of the file, or something stored (RES-4)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -136,6 +137,14 @@ class Lookup:
         stored = self._stored(reference)
         return stored.record if stored and isinstance(stored.record, WorkflowBody) else None
 
+    def triggered_by(self, name: str) -> Sequence[str]:
+        """Give the names of what a stored workflow triggers."""
+        return self._catalog.triggered.get(name, ())
+
+    def is_of_project(self, reference: Reference) -> bool:
+        """Say whether a reference means something of the file or the project, and nothing of a library."""
+        return self.is_held(reference) or all(found.is_of_project for found in self._candidates(reference))
+
     def prompt(self, reference: Reference | None) -> PromptBody | None:
         """Find a prompt."""
         if reference is None:
@@ -211,7 +220,9 @@ def references_outside(reading: Reading) -> list[Reference]:
     bundle = reading.bundle
     top = Lookup(reading, bundle.definitions, Catalog())
     indexed = [reference for index in bundle.vector_indexes.values() for reference in index.artifact_types]
-    found = [reference for reference in (*bundle.definitions.references(), *indexed) if not top.is_held(reference)]
+    scheduled = [schedule.workflow for schedule in bundle.schedules.values() if schedule.workflow]
+    named = (*bundle.definitions.references(), *indexed, *scheduled)
+    found = [reference for reference in named if not top.is_held(reference)]
     for name, library in bundle.libraries.items():
         lookup = Lookup(reading, library.definitions, Catalog(), ("libraries", name))
         found += [reference for reference in library.definitions.references() if not lookup.is_held(reference)]

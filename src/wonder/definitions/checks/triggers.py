@@ -1,7 +1,7 @@
 """Checks of a workflow's triggers (PHS-6)."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.lookup import Lookup
@@ -9,11 +9,9 @@ from wonder.definitions.drafts import TriggerDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.references import Reference
 from wonder.errors import WonderError
-from wonder.language.paths import parse_dotted
-from wonder.language.schemas import closest, shape_at
+from wonder.language.refs import is_ref, parse_ref, refs_in
+from wonder.language.schemas import Schema, closest, shape_at
 from wonder.language.values import JsonValue
-
-_REF = re.compile(r"@(?!@)")
 
 
 def check_triggers(
@@ -24,7 +22,7 @@ def check_triggers(
         if trigger.target and not lookup.workflow(trigger.target):
             message = f"there is no workflow '{trigger.target}' yet: the trigger fails until there is one"
             findings.warning("trigger_target", (*trigger.path, "workflowId"), message, "deploy that workflow as well")
-        elif trigger.target and (way := _way_back(trigger.target, workflow, beside)):
+        elif trigger.target and (way := _way_back(trigger.target, workflow, beside, lookup)):
             through = " → ".join(f"'{name}'" for name in way[1:-1])
             message = f"'{workflow.name}' triggers itself" + (f" through {through}" if through else "")
             hint = "see to it that the output stops it; runs triggered 10 levels deep are refused"
@@ -32,8 +30,10 @@ def check_triggers(
         _check_refs(trigger, workflow, findings)
 
 
-def _way_back(target: Reference, workflow: WorkflowDraft, beside: Mapping[str, WorkflowDraft]) -> list[str]:
-    """Find a way from a triggered workflow back to the one that triggers it, through those of the same file."""
+def _way_back(
+    target: Reference, workflow: WorkflowDraft, beside: Mapping[str, WorkflowDraft], lookup: Lookup
+) -> list[str]:
+    """Find a way from a triggered workflow back to the one that triggers it, through those of the file and stored."""
     if target.library or target.version:
         return []
     ways, seen = [[workflow.name, target.name]], {target.name}
@@ -41,57 +41,73 @@ def _way_back(target: Reference, workflow: WorkflowDraft, beside: Mapping[str, W
         way = ways.pop(0)
         if way[-1] == workflow.name:
             # Each workflow of a circle comes back to itself; the first of them tells of it.
-            return way if workflow.name == min(way, key=list(beside).index) else []
-        for trigger in beside[way[-1]].triggers if way[-1] in beside else ():
-            following = trigger.target
-            if following and not following.library and following.name not in seen:
-                seen.add(following.name)
-                ways.append([*way, following.name])
+            return way if workflow.name == min(filter(beside.__contains__, way), key=list(beside).index) else []
+        for following in _targets(way[-1], beside, lookup):
+            if following not in seen:
+                seen.add(following)
+                ways.append([*way, following])
     return []
+
+
+def _targets(name: str, beside: Mapping[str, WorkflowDraft], lookup: Lookup) -> Sequence[str]:
+    if name not in beside:
+        return lookup.triggered_by(name)
+    targets = [trigger.target for trigger in beside[name].triggers]
+    return [target.name for target in targets if target and not target.library]
 
 
 def _check_refs(trigger: TriggerDraft, workflow: WorkflowDraft, findings: Findings) -> None:
     places: list[tuple[Path, str]] = []
     if trigger.body.for_each is not None:
-        if not _REF.match(trigger.body.for_each):
+        if not is_ref(trigger.body.for_each):
             message = f"'{trigger.body.for_each}' is no ref"
             findings.error("bad_ref", (*trigger.path, "forEach"), message, "write a ref, such as @output.items")
         else:
             places.append(((*trigger.path, "forEach"), trigger.body.for_each))
-    places += _refs(trigger.body.inputs, (*trigger.path, "inputs"))
+    inputs: JsonValue = trigger.body.inputs
+    places += [((*trigger.path, "inputs", *place), text) for place, text in refs_in(inputs)]
     for where, text in places:
         _check_ref(text, where, trigger, workflow, findings)
 
 
 def _check_ref(text: str, where: Path, trigger: TriggerDraft, workflow: WorkflowDraft, findings: Findings) -> None:
     try:
-        path = parse_dotted(text[1:])
+        path = parse_ref(text)
     except WonderError as error:
         findings.error("bad_ref", where, f"'{text}' is no ref: {error}", "write a ref, such as @output.items")
         return
-    roots = {"input": workflow.body.input_schema, "output": workflow.body.output_schema}
     in_each = trigger.body.for_each is not None and where[-1] != "forEach"
     if path[0] in ("item", "index"):
         if not in_each:
             message = f"'{text}' is only there with forEach"
             findings.error("missing_ref", where, message, "add forEach, or write @output.… or @input.…")
-    elif path[0] not in roots:
+        return
+    seen = _seen_by(path, workflow)
+    if seen is None:
         findings.error("missing_ref", where, f"a trigger can't read '{text}'", "write @output.… or @input.…")
-    elif (shape := shape_at(roots[str(path[0])], path[1:])).kind == "absent":
+    elif (shape := shape_at(seen.schema, seen.path)).kind == "absent":
         assert shape.at is not None
-        message = f"'{text}' is never there: {path[0]}_schema has no such field"
-        near = closest(str(path[shape.at + 1]), shape.available)
-        hint = f"did you mean '{near}'?" if near else f"correct the ref, or {path[0]}_schema"
+        message = f"'{text}' is never there: {seen.name} has no such field"
+        near = closest(str(seen.path[shape.at]), shape.available)
+        hint = f"did you mean '{near}'?" if near else f"correct the ref, or {seen.name}"
         findings.error("missing_ref", where, message, hint)
 
 
-def _refs(value: JsonValue, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str):
-        if _REF.match(value):
-            yield path, value
-    elif isinstance(value, dict):
-        for key, element in value.items():
-            yield from _refs(element, (*path, key))
-    elif isinstance(value, list):
-        for i, element in enumerate(value):
-            yield from _refs(element, (*path, i))
+class _Seen(NamedTuple):
+    """Where a ref leads: a path into what one of the workflow's schemas describes."""
+
+    name: str
+    schema: Schema
+    path: Path
+
+
+def _seen_by(path: Path, workflow: WorkflowDraft) -> _Seen | None:
+    body = workflow.body
+    if path[0] in ("input", "output"):
+        schema = body.input_schema if path[0] == "input" else body.output_schema
+        return _Seen(f"{path[0]}_schema", schema, path[1:])
+    # PHS-1: a workflow of the phase form keeps what its steps gave there, and its schema says so.
+    properties = body.context_schema.get("properties") if isinstance(body.context_schema, dict) else None
+    if path[1:2] == ("output",) and isinstance(properties, dict) and "steps" in properties:
+        return _Seen("context_schema", body.context_schema, ("steps", path[0], *path[2:]))
+    return None

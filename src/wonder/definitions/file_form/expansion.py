@@ -10,6 +10,7 @@ from wonder.definitions.drafts import (
     Definitions,
     LibraryDraft,
     NodeDraft,
+    ScheduleDraft,
     StepDraft,
     TaskDraft,
     TransitionDraft,
@@ -23,6 +24,7 @@ from wonder.definitions.file_form.models import (
     BundleFile,
     DefinitionsFile,
     NodeFile,
+    ScheduleFile,
     StepFile,
     TaskFile,
     TransitionFile,
@@ -75,7 +77,19 @@ class Expansion:
                 for i, text in enumerate(index.artifact_type_ids)
             ]
             bundle.vector_indexes[name] = VectorIndexDraft(index, tuple(filter(None, references)), path)
+        for name, schedule in file.schedules.items():
+            bundle.schedules[name] = self._schedule(name, schedule, bundle.main)
         return bundle
+
+    def _schedule(self, name: str, file: ScheduleFile, main: str | None) -> ScheduleDraft:
+        path: Path = ("schedules", name)
+        where, target = (*path, "workflow"), file.workflow or main
+        workflow = None if target is None else self._reference("workflow", target, where)
+        if workflow and (workflow.library or workflow.version):
+            message = f"a schedule starts a workflow of the project, and '{target}' is a version or of a library"
+            self._fault("bad_reference", where, message, f"write '{workflow.name}'; which version runs is its pin")
+            workflow = None
+        return ScheduleDraft(name, file, workflow, file.paused, path, is_unnamed=target is None)
 
     def _main_workflow(self, file: BundleFile, main: WorkflowFile, into: Definitions) -> str | None:
         if not main.name:

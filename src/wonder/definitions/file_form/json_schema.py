@@ -6,13 +6,14 @@ from pydantic import AliasChoices, ValidationError
 from pydantic.json_schema import models_json_schema
 
 from wonder.definitions.file_form.models import BundleFile, NodeFile, StepFile, TransitionFile, WorkflowFile
+from wonder.definitions.file_form.phase_form import BESIDE_PHASES
 from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.fields import Record
 
 
-def file_form_schema() -> dict[str, Any]:
-    """Give the schema of a whole definition file."""
-    models: list[type[Record]] = [BundleFile, *KINDS.own.values()]
+def file_form_schema(phase_form: type[Record] | None = None) -> dict[str, Any]:
+    """Give the schema of a whole definition file; `phase_form` is the record of a workflow in that form (FIL-5)."""
+    models: list[type[Record]] = [BundleFile, *KINDS.own.values(), *([phase_form] if phase_form else [])]
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], by_alias=True, ref_template="#/$defs/{model}"
     )
@@ -26,16 +27,36 @@ def file_form_schema() -> dict[str, Any]:
     for name in ("requires", "produces"):  # of an action, where null is the same as not given
         defs["ActionFile"]["properties"][name]["type"].append("null")
     for name, rule in _RULES.items():
-        defs[name].setdefault("allOf", []).append(rule)
-    bundle = defs.pop("BundleFile")
-    bundle["properties"]["workflow"].setdefault("allOf", []).append(_if_object(_given("name")))
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Wonder definition file",
-        **bundle,
-        "minProperties": 1,
-        "$defs": dict(sorted(defs.items())),
-    }
+        if name in defs:
+            defs[name].setdefault("allOf", []).append(rule)
+    defs["BundleFile"]["minProperties"] = 1
+    main = defs["BundleFile"]["properties"]["workflow"]
+    main.setdefault("allOf", []).append(_if_object(_given("name")))
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Wonder definition file"}
+    if phase_form is None:
+        bundle: dict[str, Any] = defs.pop("BundleFile")
+        return whole | bundle | {"$defs": dict(sorted(defs.items()))}
+    _allow_phase_form(defs, phase_form)
+    either = _if_phases({"$ref": f"#/$defs/{phase_form.__name__}"}, {"$ref": "#/$defs/BundleFile"})
+    return whole | {"type": "object"} | either | {"$defs": dict(sorted(defs.items()))}
+
+
+def _allow_phase_form(defs: dict[str, Any], phase_form: type[Record]) -> None:
+    """Let a workflow be in the phase form wherever one can be; under a name of the file it need not repeat that."""
+    name = phase_form.__name__
+    named = f"{name}Named"
+    defs[named] = {**defs[name], "required": [field for field in defs[name]["required"] if field != "name"]}
+    properties = defs["BundleFile"]["properties"]
+    graph = {"$ref": "#/$defs/WorkflowFile"}
+    properties["workflow"] |= {"anyOf": [_if_phases({"$ref": f"#/$defs/{name}"}, graph), {"type": "null"}]}
+    properties["workflows"]["additionalProperties"] = _if_phases({"$ref": f"#/$defs/{named}"}, graph)
+    # What may stand beside a workflow that is a whole file.
+    beside = {section: properties[section] for section in BESIDE_PHASES if section in properties}
+    defs[name] = {**defs[name], "properties": {**defs[name]["properties"], **beside}}
+
+
+def _if_phases(then: dict[str, Any], otherwise: dict[str, Any]) -> dict[str, Any]:
+    return {"if": {"type": "object", "required": ["steps"]}, "then": then, "else": otherwise}
 
 
 def _allow_every_spelling(model: Any, schema: dict[str, Any]) -> None:
@@ -100,7 +121,10 @@ _RULES: dict[str, dict[str, Any]] = {
     "NodeFile": {"oneOf": [_given(name) for name in ("task", "task_id", "action")]},
     "TransitionFile": {"allOf": [_not_both("foreach", "spawn_count"), _not_both("foreach", "synchronization")]},
     "LoopConfig": {"anyOf": [_given("max_iterations"), _given("timeout_ms")]},
+    "ScheduleFile": {"oneOf": [_given("cron"), _given("every_ms")]},
     "Sleep": {"oneOf": [_given("ms"), _given("until")]},
+    "PhaseStep": {"oneOf": [_given(name) for name in ("tool", "transform", "sleep")]},
+    "PhaseSleep": {"oneOf": [_given("ms"), _given("until")]},
     "ShellCommand": {
         "if": {"properties": {"command": {"type": "string"}}},
         "then": {"properties": {"shell": {"const": True}}, "required": ["shell"]},

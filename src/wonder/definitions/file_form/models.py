@@ -16,6 +16,7 @@ from wonder.definitions.records.resources import (
     PromptBody,
     VectorIndexBody,
 )
+from wonder.definitions.records.schedules import ScheduleBody
 from wonder.definitions.records.tasks import StepBody, TaskBody
 from wonder.definitions.records.workflows import TriggerBody
 
@@ -92,6 +93,17 @@ class WorkflowFile(WorkflowBody):
     transitions: Annotated[list[TransitionFile], Field(max_length=20_000)] = []
     triggers: list[TriggerBody] = []
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_phases(cls, value: object) -> object:
+        # Those of a project have become graphs by now (FIL-5).
+        if isinstance(value, dict) and "steps" in value and "nodes" not in value:
+            raise PydanticCustomError(
+                "phase_form",
+                "a workflow in the phase form can't be in a library: the servers of its tools are a project's",
+            )
+        return value
+
 
 class DefinitionsFile(Record):
     """What may be in a project and in a library alike; everything is keyed by its name."""
@@ -109,6 +121,13 @@ class LibraryFile(DefinitionsFile):
     description: Description | None = None
 
 
+class ScheduleFile(ScheduleBody):
+    """A schedule names the workflow that it starts; without a name it is `workflow` of the file."""
+
+    workflow: Identifier | None = None
+    paused: bool = False
+
+
 class BundleFile(DefinitionsFile):
     """A whole file; `workflow` is the one that `wonder run` starts."""
 
@@ -117,6 +136,7 @@ class BundleFile(DefinitionsFile):
     vector_indexes: dict[Name, VectorIndexBody] = {}
     mcp_servers: dict[Name, McpServerBody] = {}
     libraries: dict[Name, LibraryFile] = {}
+    schedules: dict[Name, ScheduleFile] = {}
     triggers: list[TriggerBody] = []
 
 

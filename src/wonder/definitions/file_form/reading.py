@@ -1,8 +1,9 @@
 """Reads a document in the file form into a bundle of drafts, with all faults of its shape at once."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -13,12 +14,15 @@ from wonder.definitions.file_form.models import BundleFile
 from wonder.definitions.file_form.pruning import Pruning
 from wonder.definitions.file_form.record_faults import record_faults
 from wonder.definitions.file_form.wording import show
+from wonder.definitions.records.fields import Record
 from wonder.language.values import JsonValue
+
+R = TypeVar("R", bound=Record)
 
 # Each round cuts out what the round before found; what is nested in parts that are wrong takes one round a level.
 _ROUNDS = 12
 # Faults of lacking something, which are none if it is only we who have cut it out.
-_LACKS = frozenset({"too_short", "task_or_action", "no_limit"})
+_LACKS = frozenset({"too_short", "task_or_action", "no_limit", "cron_or_interval"})
 
 
 @dataclass
@@ -42,20 +46,19 @@ class Reading:
         return self.pruning is not None and self.pruning.is_consequence(path)
 
 
-def read_bundle(document: JsonValue) -> Reading:
-    """Read a bundle, around whatever is wrong in it."""
+def read_bundle(document: JsonValue, left_out: Collection[Path] = ()) -> Reading:
+    """Read a bundle, around whatever is wrong in it and what was left out of it already."""
     if not isinstance(document, dict):
         message = f"a definition file holds an object, found {show(document)}"
         return _nothing(Fault("wrong_type", (), message, "start with 'workflow:'"))
-    if isinstance(document.get("steps"), list):
-        message = "this is a workflow in the phase form, which this version can't read yet"
-        hint = "write it as a graph: a 'workflow' with 'nodes' and 'transitions'"
-        return _nothing(Fault("phase_form", ("steps",), message, hint))
-    if not document:
+    if not document and not left_out:
         return _nothing(Fault("empty", (), "the file defines nothing", "start with 'workflow:'"))
-    file, faults, pruning = _read_file(document)
+    read, faults, pruning = read_around_faults(BundleFile, document)
     expansion = Expansion()
-    bundle = expansion.bundle(file)
+    bundle = expansion.bundle(read or BundleFile())
+    if left_out:
+        pruning = pruning or Pruning(document)
+        pruning.cuts.update(left_out)
     reading = Reading(bundle, faults, pruning)
     for fault in map(reading.original, expansion.faults[:FAULTS_MAX]):
         if not (pruning and pruning.is_consequence(fault.path)):
@@ -63,27 +66,28 @@ def read_bundle(document: JsonValue) -> Reading:
     return reading
 
 
-def _read_file(document: dict[str, JsonValue]) -> tuple[BundleFile, list[Fault], Pruning | None]:
+def read_around_faults(model: type[R], document: dict[str, JsonValue]) -> tuple[R | None, list[Fault], Pruning | None]:
+    """Read a record around what is wrong in it, which is told; None if nothing of it can be read."""
     try:
-        return BundleFile.model_validate(document), [], None
+        return model.model_validate(document), [], None
     except ValidationError as error:
-        found = _shape_faults(error, document)
+        found = _shape_faults(error, model, document)
     faults, pruning = list(found), Pruning(document)
     for _ in range(_ROUNDS):
         if len(found) > FAULTS_MAX:
             break
         pruning.cut(found)
         try:
-            return BundleFile.model_validate(pruning.document), faults, pruning
+            return model.model_validate(pruning.document), faults, pruning
         except ValidationError as error:
-            found = _shape_faults(error, pruning.document)
+            found = _shape_faults(error, model, pruning.document)
         faults.extend(_new_faults(found, pruning))
     pruning.cut([Fault("unreadable", (), "")])
-    return BundleFile(), faults, pruning
+    return None, faults, pruning
 
 
-def _shape_faults(error: ValidationError, document: JsonValue) -> list[Fault]:
-    found = list(islice(record_faults(error, BundleFile, document, ()), FAULTS_MAX))
+def _shape_faults(error: ValidationError, model: type[Record], document: JsonValue) -> list[Fault]:
+    found = list(islice(record_faults(error, model, document, ()), FAULTS_MAX))
     return [*found, too_many_faults()] if error.error_count() > FAULTS_MAX else found
 
 

@@ -77,6 +77,10 @@ def _ms_or_until(found: dict[str, Any]) -> str:
     return "keep one of them" if found else "add 'ms: 1000', or 'until: 2030-01-31T08:00:00Z'"
 
 
+def _cron_or_interval(found: dict[str, Any]) -> str:
+    return "keep one of them" if "cron" in found else "add 'cron: 30 2 * * *', or 'every_ms: 900000'"
+
+
 def _shell_text(found: dict[str, Any]) -> str:
     if isinstance(found.get("command"), str):
         return "write the command as a list, or add 'shell: true'"
@@ -86,10 +90,12 @@ def _shell_text(found: dict[str, Any]) -> str:
 _RULES: dict[str, str | Callable[[dict[str, Any]], str]] = {
     "shell_text": _shell_text,
     "ms_or_until": _ms_or_until,
+    "cron_or_interval": _cron_or_interval,
     "task_or_action": _task_or_action,
     "no_limit": "add max_iterations or timeout_ms, or leave loop_config out",
     "spawn_and_foreach": "keep one of them; a foreach already makes one branch per item",
     "foreach_and_synchronization": "join on one transition, and fan out on the next",
     "bad_name": "choose another name",
+    "phase_form": "move it to 'workflows' of the file",
     "no_such_day": "correct the day or the year",
 }

@@ -27,6 +27,9 @@ package is not installed that adds its kind."""
 WAITING_KINDS = frozenset({"human_input", "workflow_call", "sleep", "wait_for_event"})
 """Kinds that wait durably: the coordinator carries them out, each as the sole step of its task (LAY-3)."""
 
+PURE_KINDS = frozenset({"transform", "update_context", "assert"})
+"""Kinds that do nothing outside of their task and depend on nothing else: done again, they give the same."""
+
 SCOPED_KINDS = frozenset({"update_context", "assert", "emit_metric"})
 """Kinds that work on the workflow's context or on the task's (FIL-2)."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from wonder.definitions.source.inside import offset_inside
 from wonder.language.values import JsonValue
 
 # Where a value stands: the offset of its key (or of itself, in a list), and the same for what is inside it.
@@ -53,8 +54,16 @@ class SourceDocument:
         self.file = source.file
         self._source, self._marks = source, marks
 
+    def place_inside(self, path: Sequence[str | int], line: int, column: int) -> Place | None:
+        """Return where a line and column of the text at a path stands in the file; None if that can't be told."""
+        offset = offset_inside(self._source.text, self._offset_of(path), line, column)
+        return None if offset is None else self._source.place(offset)
+
     def place_of(self, path: Sequence[str | int]) -> Place:
         """Return where the key or element at a path stands, or the nearest parent that exists."""
+        return self._source.place(self._offset_of(path))
+
+    def _offset_of(self, path: Sequence[str | int]) -> int:
         mark = self._marks
         for segment in path:
             match mark[1], segment:
@@ -64,4 +73,4 @@ class SourceDocument:
                     mark = elements[segment]
                 case _:
                     break
-        return self._source.place(mark[0])
+        return mark[0]

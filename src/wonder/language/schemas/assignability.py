@@ -1,7 +1,8 @@
 """Whether every value of one schema fits another, and if not, where and why."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from wonder.language.schemas.branches import Branch, Bundle, BundleKey, Node, branches, bundle_key, kinds_of
 from wonder.language.schemas.describe import describe
@@ -18,6 +19,7 @@ from wonder.language.values import JsonValue
 _LEVELS = 80
 _MISMATCHES = 50
 _STEPS = 5_000
+_VALUES = 25
 _MISSING = "is never there"
 _MAY_BE_MISSING = "may be missing"
 
@@ -92,6 +94,9 @@ class _Site:
     detail: str
 
 
+_Fits: TypeAlias = Callable[[Branch, list[Node], int], bool]
+
+
 class _Comparison:
     def __init__(self, declared: bool) -> None:
         self.declared = declared
@@ -99,6 +104,7 @@ class _Comparison:
         self.known: dict[tuple[BundleKey, int], bool] = {}
         self.steps = _STEPS
         self.emptiness = Emptiness()
+        self.made: list[Branch] = []
 
     def sites(self, origin: Bundle, aim: Node, path: Path, levels: int) -> list[_Site]:
         """Find where values of the origin may not fit; differences of its own level are told as one."""
@@ -172,7 +178,7 @@ class _Comparison:
         assert isinstance(aim.schema, dict)
         asked = Branch("object", (aim,), None)
         required = branch.required()
-        undeclared = self.declared and not branch.names() and not self.emptiness.is_empty(branch.other_properties())
+        undeclared = self.declared and branch.says_nothing()
         for name in listed(aim.schema, "required"):
             if name not in required and not undeclared:
                 never = self.emptiness.is_empty(branch.property(str(name)))
@@ -202,9 +208,9 @@ class _Comparison:
     def _combined_differences(self, branch: Branch, aim: Node, levels: int) -> Iterator[str]:
         schema = aim.schema
         assert isinstance(schema, dict)
-        if "anyOf" in schema and not any(self.fits(branch, part, levels) for part in _parts(aim, "anyOf")):
+        if "anyOf" in schema and not self._fits_apart(branch, _parts(aim, "anyOf"), levels, self._fits_any):
             yield "one of its alternatives"
-        if "oneOf" in schema and not self._fits_exactly_one(branch, _parts(aim, "oneOf"), levels):
+        if "oneOf" in schema and not self._fits_apart(branch, _parts(aim, "oneOf"), levels, self._fits_exactly_one):
             yield "exactly one of its alternatives"
         if "not" in schema and not self._avoids(branch, aim.below(schema["not"])):
             yield "`not`"
@@ -216,6 +222,21 @@ class _Comparison:
 
     def _avoids(self, branch: Branch, refused: Node) -> bool:
         return _is_about_types(refused.schema) or self.emptiness.is_empty((*branch.bundle(), refused))
+
+    def _fits_apart(self, branch: Branch, alternatives: list[Node], levels: int, fits: _Fits) -> bool:
+        """Try the whole branch, then one value after the other of a property that tells alternatives apart."""
+        if fits(branch, alternatives, levels):
+            return True
+        for name in branch.required() if branch.kind == "object" and levels > 0 else ():
+            apart = branch.by_values_of(name, _VALUES)
+            # What is compared is known by its address, so it must not go away before the comparison does.
+            self.made.extend(apart)
+            if apart and all(fits(one, alternatives, levels - 1) for one in apart):
+                return True
+        return False
+
+    def _fits_any(self, branch: Branch, alternatives: list[Node], levels: int) -> bool:
+        return any(self.fits(branch, part, levels) for part in alternatives)
 
     def _fits_exactly_one(self, branch: Branch, alternatives: list[Node], levels: int) -> bool:
         possible = [part for part in alternatives if not self.emptiness.is_empty((*branch.bundle(), part))]

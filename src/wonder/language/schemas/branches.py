@@ -1,7 +1,7 @@
 """Schemas taken apart: several that hold together become branches, each of one kind of value, without alternatives."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple, TypeAlias
 
@@ -88,6 +88,20 @@ class Branch:
             and not named(part.schema, "patternProperties")
         ]
         return (*found, Node(False, self.parts[0].references)) if self._is_unlisted(None) else tuple(found)
+
+    def by_values_of(self, name: str, most: int) -> list["Branch"]:
+        """Take the branch apart by the values of a property that has some, at most so many; empty if it has not."""
+        if len(inner := branches(self.property(name))) > most or any(one.values is None for one in inner):
+            return []
+        values = [value for one in inner for value in one.values or ()]
+        if not 1 < len(values) <= most:
+            return []
+        nodes = [Node({"properties": {name: {"const": value}}}, References(True)) for value in values]
+        return [replace(self, parts=(*self.parts, node)) for node in nodes]
+
+    def says_nothing(self) -> bool:
+        """Say whether nothing is told of any property, not even of those with other names."""
+        return not self.names() and all(node.schema is True or node.schema == {} for node in self.other_properties())
 
     def element(self, index: int) -> Bundle:
         """Give the nodes that hold for an element of a list."""

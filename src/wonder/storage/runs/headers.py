@@ -9,6 +9,7 @@ from wonder.language.values import JsonValue, encode_json
 from wonder.storage.pages import LAST, LIMIT, Page, check_limit, cut, read_cursor, write_cursor
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.cells import failure_from, from_json, number, number_or_none, text, text_or_none
+from wonder.storage.runs.records import Origin
 from wonder.storage.store import Reader, Value
 
 
@@ -42,6 +43,10 @@ class RunHeader(Struct, frozen=True, kw_only=True):
     completed_ms: int | None
     sequence: int
     """The number of its last event; 0 in lists, where nobody asks for it."""
+    origin: Origin | None = None
+    """By what it was triggered."""
+    retry_due: bool = False
+    """Whether it has failed, and is about to be retried because its trigger says so."""
 
     @property
     def has_ended(self) -> bool:
@@ -113,4 +118,20 @@ def _header(row: Mapping[str, Value]) -> RunHeader:
         started_ms=number_or_none(row["started_ms"]),
         completed_ms=number_or_none(row["completed_ms"]),
         sequence=number(row["sequence"]),
+        origin=_origin(row),
+        retry_due=bool(row["retry_due"]),
+    )
+
+
+def _origin(row: Mapping[str, Value]) -> Origin | None:
+    if row["triggered_by_run_id"] is None:
+        return None
+    return Origin(
+        triggered_by_run_id=text(row["triggered_by_run_id"]),
+        ordinal=number(row["trigger_ordinal"]),
+        item_index=number(row["item_index"]),
+        depth=number(row["trigger_depth"]),
+        attempt=number(row["attempt"]),
+        max_retries=number(row["max_retries"]),
+        timeout_ms=number_or_none(row["trigger_timeout_ms"]),
     )

@@ -15,12 +15,15 @@ from wonder.engine.decisions import (
     EndRun,
     EnterJoin,
     FireJoin,
+    FireTriggers,
     MoveToken,
+    MoveTrigger,
     OpenFanOut,
     RecordEvent,
     ReleaseToken,
     RequestInput,
     RestartToken,
+    RetryRun,
     SendMetric,
     SetLoop,
     SetRunStatus,
@@ -44,8 +47,9 @@ from wonder.storage.runs.run_rows import RunRows
 from wonder.storage.runs.scope_rows import ScopeRows
 from wonder.storage.runs.snapshots import snapshot_row
 from wonder.storage.runs.token_rows import TokenRows
+from wonder.storage.runs.trigger_rows import TriggerRows
 from wonder.storage.runs.wait_rows import TELLING, WaitRows
-from wonder.storage.store import Entry, Fence, Row, Store
+from wonder.storage.store import Entry, Fence, Row, Store, Value
 
 Take = Callable[[Any, Recorded, Any, int], None]
 
@@ -60,10 +64,12 @@ class Batch:
         self._scopes_if_any: ScopeRows | None = None
         self._waits_if_any: WaitRows | None = None
         self._metrics_if_any: MetricRows | None = None
+        self._triggers_if_any: TriggerRows | None = None
         self._events = EventRows()
         self._snapshots: list[Row] = []
         self._answers: list[Row] = []
         self._extensions: list[Entry] = []
+        self._others: dict[str, list[Sequence[Value]]] = {}
         self.is_empty = True
 
     @property
@@ -88,10 +94,18 @@ class Batch:
             self._metrics_if_any = MetricRows()
         return self._metrics_if_any
 
+    @property
+    def _triggers(self) -> TriggerRows:
+        if self._triggers_if_any is None:
+            self._triggers_if_any = TriggerRows()
+        return self._triggers_if_any
+
     def start(self, run: NewRun) -> None:
         """Add a run that was accepted; its first decisions may follow in the same batch."""
         self.is_empty = False
         self._runs.insert(run)
+        if run.origin is not None:
+            self._triggers.begin(run)
 
     def add(self, record: Recorded, decisions: Sequence[Decision], now_ms: int) -> None:
         """Add the decisions of one turn, which the run's state has taken in already.
@@ -141,10 +155,21 @@ class Batch:
         self.is_empty = False
         self._answers.append((id, to_json_or_null(result), to_json_or_null(error), now_ms))
 
+    def settle_retry(self, run_id: str) -> None:
+        """Add that a triggered run was retried, as the run that is added as well, or that it can't be."""
+        self.is_empty = False
+        self._triggers.retried(run_id)
+
     def extend_budgets(self, extension: Entry) -> None:
         """Add what a person has given budgets beyond their limit; their answer comes with it."""
         self.is_empty = False
         self._extensions.append(extension)
+
+    def write(self, entry: Entry) -> None:
+        """Add rows that are of no run, such as what a schedule has done; no row may be written twice."""
+        self.is_empty = False
+        query, rows = entry
+        self._others.setdefault(query, []).extend(rows)
 
     def entries(self) -> list[Entry]:
         """Give all statements with their rows, in the order in which they are to be run."""
@@ -160,8 +185,11 @@ class Batch:
         if self._answers:
             entries.append(("answer_request", self._answers))
         entries += self._extensions
+        entries += self._others.items()
         if self._metrics_if_any is not None:
             entries += self._metrics_if_any.entries()
+        if self._triggers_if_any is not None:
+            entries += self._triggers_if_any.entries()
         return entries
 
     async def commit(self, store: Store, *, fence: Fence | None = None) -> None:
@@ -220,4 +248,7 @@ _TAKERS: dict[type, tuple[str, Take]] = {
     AwaitEvent: ("_waits", WaitRows.await_event),
     StopAwaiting: ("_waits", WaitRows.stop_awaiting),
     SendMetric: ("_metrics", MetricRows.add),
+    FireTriggers: ("_triggers", TriggerRows.fire),
+    MoveTrigger: ("_triggers", TriggerRows.move),
+    RetryRun: ("_triggers", TriggerRows.want_retry),
 }

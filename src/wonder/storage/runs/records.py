@@ -11,6 +11,30 @@ from wonder.storage.runs.cells import to_json
 from wonder.storage.store import Value
 
 
+class Origin(Struct, frozen=True, kw_only=True):
+    """By what a run was triggered, and what its trigger says of it (PHS-6)."""
+
+    triggered_by_run_id: str
+    ordinal: int
+    item_index: int
+    depth: int
+    """How many triggers led here, one after the other."""
+    attempt: int = 0
+    """The how-manieth retry it is."""
+    max_retries: int = 0
+    timeout_ms: int | None = None
+
+    @property
+    def retries_left(self) -> int:
+        """How often it may be retried when it fails."""
+        return self.max_retries - self.attempt
+
+    def row(self) -> list[Value]:
+        """Give its row, without the run's id."""
+        place: list[Value] = [self.triggered_by_run_id, self.ordinal, self.item_index, self.attempt]
+        return [*place, self.depth, self.max_retries, self.timeout_ms]
+
+
 class NewRun(Struct, frozen=True, kw_only=True):
     """A run that was accepted: who it belongs to, what it is a run of, and how it came about."""
 
@@ -32,6 +56,7 @@ class NewRun(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     input_hash: str | None = None
     owner_id: str | None = None
+    origin: Origin | None = None
 
     def row(self) -> list[Value]:
         """Give its row, `queued`, with the input, which stays there until the run starts."""

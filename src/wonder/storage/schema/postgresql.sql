@@ -674,3 +674,126 @@ CREATE TABLE secrets (
 );
 CREATE UNIQUE INDEX secrets_of_workspace ON secrets (workspace_id, name) WHERE workspace_id IS NOT NULL;
 CREATE UNIQUE INDEX secrets_of_project ON secrets (project_id, name) WHERE project_id IS NOT NULL;
+
+-- Transforms as the TypeScript compiler gave them, by the hash of compiler, library and source (PHS-5): a source that was
+-- compiled once is not compiled again. Nothing refers to a row, so that all of them may be deleted at any time.
+CREATE TABLE compiled_transforms (
+    hash TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    javascript TEXT NOT NULL,
+    input_schema TEXT NOT NULL,
+    output_schema TEXT NOT NULL
+);
+
+-- The phase form of the workflow versions that were written in it (PHS-1): the text to the byte as it was deployed last,
+-- the schemas of its steps (PHS-4), and the tools that these come from, as they were then.
+CREATE TABLE phase_forms (
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    written BYTEA NOT NULL,
+    schemas TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    PRIMARY KEY (workflow_def_id, workflow_def_version),
+    FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
+);
+
+-- What MCP servers have said of their tools. Kept by what a server is, not by its name: another command is asked anew.
+CREATE TABLE tool_schemas (
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    connection_hash TEXT COLLATE "C" NOT NULL,
+    tools TEXT NOT NULL,
+    fetched_at TEXT NOT NULL,
+    PRIMARY KEY (project_id, connection_hash)
+);
+
+-- What the triggers of a run that has completed are to do, stored with its completion, and how far each is (PHS-6).
+-- `upto` is the item that comes next: it is moved on by the commit that stores the runs of the items before it.
+CREATE TABLE trigger_firings (
+    run_id TEXT COLLATE "C" NOT NULL,
+    ordinal BIGINT NOT NULL,
+    trigger_id TEXT COLLATE "C" NOT NULL,
+    workflow_id TEXT COLLATE "C" NOT NULL,
+    status TEXT NOT NULL,
+    items BIGINT NOT NULL,
+    upto BIGINT NOT NULL,
+    started BIGINT NOT NULL,
+    skipped BIGINT NOT NULL,
+    error TEXT,
+    PRIMARY KEY (run_id, ordinal)
+);
+CREATE INDEX trigger_firings_pending ON trigger_firings (run_id) WHERE status = 'pending';
+
+-- Runs that a trigger started, and those that retried them: by which run, its trigger and item, and the how-manieth try.
+CREATE TABLE triggered_runs (
+    run_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    triggered_by_run_id TEXT COLLATE "C" NOT NULL,
+    trigger_ordinal BIGINT NOT NULL,
+    item_index BIGINT NOT NULL,
+    attempt BIGINT NOT NULL,
+    trigger_depth BIGINT NOT NULL,
+    max_retries BIGINT NOT NULL,
+    trigger_timeout_ms BIGINT,
+    retry_due BIGINT NOT NULL
+);
+-- It also sees to it that nothing is ever started twice.
+CREATE UNIQUE INDEX triggered_runs_item ON triggered_runs
+    (triggered_by_run_id, trigger_ordinal, item_index, attempt);
+CREATE INDEX triggered_runs_retry ON triggered_runs (run_id) WHERE retry_due = 1;
+
+-- Which workflows are started when, with which input. Without versions, read when used; what is archived starts nothing.
+CREATE TABLE schedules (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    description TEXT NOT NULL,
+    workflow_id TEXT COLLATE "C" NOT NULL REFERENCES workflows (id),
+    cron TEXT,
+    every_ms BIGINT,
+    time_zone TEXT NOT NULL,
+    overlap TEXT NOT NULL,
+    catch_up TEXT NOT NULL,
+    catch_up_ms BIGINT,
+    catch_up_max BIGINT NOT NULL,
+    jitter_ms BIGINT NOT NULL,
+    starts_at TEXT,
+    ends_at TEXT,
+    input JSON
+);
+CREATE UNIQUE INDEX schedules_name ON schedules (project_id, name) WHERE archived_at IS NULL;
+CREATE INDEX schedules_workflow ON schedules (workflow_id);
+
+-- What each schedule has done, and when it has something to do next. `revision` goes up with each change from outside:
+-- an engine that decided by what it read before writes nothing here. Planned times up to `after_ms` never come again.
+CREATE TABLE schedule_states (
+    schedule_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    revision BIGINT NOT NULL,
+    paused BIGINT NOT NULL,
+    note TEXT,
+    after_ms BIGINT NOT NULL,
+    due_ms BIGINT,
+    queued TEXT NOT NULL,
+    last_planned_ms BIGINT,
+    last_run_id TEXT,
+    last_skipped_ms BIGINT,
+    last_missed_ms BIGINT,
+    last_error TEXT,
+    last_error_ms BIGINT,
+    started BIGINT NOT NULL,
+    skipped BIGINT NOT NULL,
+    failed BIGINT NOT NULL
+);
+CREATE INDEX schedule_states_due ON schedule_states (due_ms) WHERE paused = 0;
+
+-- The runs that schedules have started, one for a planned time; `live` until the run is seen to have ended.
+CREATE TABLE schedule_firings (
+    schedule_id TEXT COLLATE "C" NOT NULL,
+    planned_ms BIGINT NOT NULL,
+    run_id TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    live BIGINT NOT NULL,
+    PRIMARY KEY (schedule_id, planned_ms)
+);
+CREATE INDEX schedule_firings_live ON schedule_firings (schedule_id) WHERE live = 1;
+CREATE INDEX schedule_firings_run ON schedule_firings (run_id);

@@ -23,6 +23,12 @@ WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
 UNION ALL
 SELECT 'event_waits' AS kind, run_id FROM (SELECT DISTINCT run_id FROM event_waits) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+UNION ALL
+SELECT 'trigger_firings' AS kind, run_id FROM (SELECT DISTINCT run_id FROM trigger_firings) AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+UNION ALL
+SELECT 'triggered_runs' AS kind, run_id FROM triggered_runs AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
 ORDER BY 1, 2;
 
 -- name: checker_run
@@ -30,7 +36,8 @@ SELECT * FROM runs WHERE id = $1;
 
 -- name: checker_position
 -- Where a run is. Read before and after its rows: when it differs, the run has moved on in between.
-SELECT status, (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id) AS last
+SELECT status, (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id) AS last,
+    (SELECT CAST(sum(upto) AS BIGINT) FROM trigger_firings WHERE trigger_firings.run_id = runs.id) AS upto
 FROM runs WHERE id = $1;
 
 -- name: checker_event_rows
@@ -66,6 +73,30 @@ SELECT sequence, context, tokens, rest FROM snapshots WHERE run_id = $1 ORDER BY
 
 -- name: checker_children
 SELECT id, status, parent_token_id, parent_node_id, depth FROM runs WHERE parent_run_id = $1 ORDER BY id;
+
+-- name: checker_firings
+SELECT * FROM trigger_firings WHERE run_id = $1 ORDER BY ordinal;
+
+-- name: checker_triggered
+SELECT triggered_runs.*, runs.status FROM triggered_runs LEFT JOIN runs ON runs.id = triggered_runs.run_id
+WHERE triggered_by_run_id = $1 ORDER BY trigger_ordinal, item_index, attempt;
+
+-- name: checker_origin
+SELECT triggered_runs.*, runs.status FROM triggered_runs JOIN runs ON runs.id = triggered_runs.run_id
+WHERE triggered_runs.run_id = $1;
+
+-- name: checker_pending_triggers
+SELECT run_id, 'its triggers are pending' FROM trigger_firings WHERE status = 'pending'
+UNION ALL
+SELECT run_id, 'it was not retried' FROM triggered_runs WHERE retry_due = 1
+ORDER BY 1;
+
+-- name: checker_trigger_definitions
+SELECT ordinal, for_each, inputs FROM triggers WHERE workflow_def_id = $1 AND workflow_def_version = $2
+ORDER BY ordinal;
+
+-- name: checker_triggers_since
+SELECT applied_at FROM schema_migrations WHERE name = 'triggers';
 
 -- name: checker_definition
 SELECT initial_node_id, timeout_ms, on_timeout, input_schema, context_schema, output_schema FROM workflow_defs

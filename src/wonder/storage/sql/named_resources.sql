@@ -1,24 +1,24 @@
 -- What belongs to a project under a name, without versions (RES-2, RES-3).
 
 -- name: resource
--- tables: model_profiles, mcp_servers, vector_indexes, workflows
+-- tables: model_profiles, mcp_servers, vector_indexes, workflows, schedules
 -- By id, archived or not.
 SELECT * FROM {table} WHERE id = $1;
 
 -- name: resource_by_name
--- tables: model_profiles, mcp_servers, vector_indexes, workflows
+-- tables: model_profiles, mcp_servers, vector_indexes, workflows, schedules
 SELECT * FROM {table} WHERE project_id = $1 AND name = $2 AND archived_at IS NULL;
 
 -- name: resources_by_name
--- tables: model_profiles, mcp_servers, vector_indexes, workflows
+-- tables: model_profiles, mcp_servers, vector_indexes, workflows, schedules
 SELECT * FROM {table} WHERE project_id = $1 AND name > $2 AND archived_at IS NULL ORDER BY name LIMIT $3;
 
 -- name: resources_newest
--- tables: model_profiles, mcp_servers, vector_indexes, workflows
+-- tables: model_profiles, mcp_servers, vector_indexes, workflows, schedules
 SELECT * FROM {table} WHERE project_id = $1 AND id < $2 AND archived_at IS NULL ORDER BY id DESC LIMIT $3;
 
 -- name: archive_resource
--- tables: model_profiles, mcp_servers, vector_indexes, workflows
+-- tables: model_profiles, mcp_servers, vector_indexes, workflows, schedules
 UPDATE {table} SET archived_at = $2 WHERE id = $1 AND archived_at IS NULL;
 
 -- name: put_model_profiles

@@ -2,14 +2,15 @@
 
 -- name: run_headers
 -- The newest sequence number is not kept: it is the last event's, or the last snapshot's where events have gone.
-SELECT runs.*, coalesce(
+SELECT runs.*, triggered_runs.*, coalesce(
     (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id),
     (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
-FROM runs WHERE id = $1;
+FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id WHERE id = $1;
 
 -- name: list_runs
 -- Newest first: ids are ULIDs, whose order is that of their birth. What is NULL does not narrow the list.
-SELECT runs.*, 0 AS sequence FROM runs
+SELECT runs.*, triggered_runs.*, 0 AS sequence
+FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
 WHERE project_id = $1 AND id < $2
     AND (CAST($3 AS TEXT) IS NULL OR status = $3)
     AND (CAST($4 AS TEXT) IS NULL OR workflow_id = $4)
@@ -17,7 +18,8 @@ WHERE project_id = $1 AND id < $2
 ORDER BY id DESC LIMIT $6;
 
 -- name: children_of_run
-SELECT runs.*, 0 AS sequence FROM runs WHERE parent_run_id = $1 ORDER BY id;
+SELECT runs.*, triggered_runs.*, 0 AS sequence
+FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id WHERE parent_run_id = $1 ORDER BY id;
 
 -- name: ended_children
 -- Calls that wait although the sub-workflow has ended: told so before the process died, or not at all.

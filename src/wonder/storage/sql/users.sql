@@ -67,9 +67,16 @@ WHERE kind = 'vector_search' AND archived_at IS NULL AND implementation ->> 'vec
 ORDER BY 2, 3;
 
 -- name: users(workflows)
--- Workflows whose runs start this one when they complete.
+-- Workflows whose runs start this one when they complete, and schedules that do.
 SELECT DISTINCT 'trigger of workflow' AS kind, workflow_defs.name, workflow_defs.version
 FROM triggers JOIN workflow_defs
     ON workflow_defs.id = triggers.workflow_def_id AND workflow_defs.version = triggers.workflow_def_version
 WHERE triggers.workflow_id = $1 AND workflow_defs.archived_at IS NULL
-ORDER BY 2, 3;
+UNION ALL
+SELECT 'schedule' AS kind, name, CAST(NULL AS BIGINT) AS version FROM schedules
+WHERE workflow_id = $1 AND archived_at IS NULL
+ORDER BY 1, 2, 3;
+
+-- name: users(schedules)
+-- Nothing names a schedule.
+SELECT 'schedule' AS kind, name, CAST(NULL AS BIGINT) AS version FROM schedules WHERE id = $1 AND id IS NULL;

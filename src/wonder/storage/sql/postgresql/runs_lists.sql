@@ -2,10 +2,11 @@
 -- As an array they are looked up one by one; as a subquery PostgreSQL took them for many, and read whole tables.
 
 -- name: headers_of_runs
-SELECT runs.*, coalesce(
+SELECT runs.*, triggered_runs.*, coalesce(
     (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id),
     (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
-FROM runs WHERE id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON)))) ORDER BY id;
+FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
+WHERE id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON)))) ORDER BY id;
 
 -- name: live_tokens_of_runs
 SELECT run_id, id, node_id, status, path_id, parent_token_id, group_id, branch_index, born, held, losses,

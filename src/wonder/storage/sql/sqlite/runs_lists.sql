@@ -1,10 +1,11 @@
 -- Many runs at once: their ids go in as one JSON parameter, which each database unfolds with a function of its own.
 
 -- name: headers_of_runs
-SELECT runs.*, coalesce(
+SELECT runs.*, triggered_runs.*, coalesce(
     (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id),
     (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
-FROM runs WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id;
+FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
+WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id;
 
 -- name: live_tokens_of_runs
 SELECT run_id, id, node_id, status, path_id, parent_token_id, group_id, branch_index, born, held, losses,

@@ -1,0 +1,212 @@
+"""What the tools of MCP servers take and give: as they said when they were asked, or asked for now (PHS-4).
+
+To ask a server, its command is started or its address reached. That a file names one is not enough for that: it has to
+be the project's own already, word for word, or whoever deploys the file has to say so.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from random import random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from wonder.actions.equipment import Equipment
+from wonder.actions.functions import FunctionRegistry
+from wonder.actions.mcp.connections import check_allowed, connect
+from wonder.actions.mcp_tool import McpToolKind
+from wonder.actions.resources import Resources
+from wonder.actions.secrets import StoredSecrets
+from wonder.actions.threads import Threads
+from wonder.definitions.records.resources import HttpServer, McpServer, StdioServer
+from wonder.errors import WonderError
+from wonder.language.redaction import Redactor
+from wonder.language.schemas import closest, schema_faults
+from wonder.language.values import JsonValue, check_value
+from wonder.phases.known import ToolName, ToolSchemas
+from wonder.storage.named_resources import find_resource, load_resource
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.store import Clock, NewId, Store
+from wonder.storage.tool_schemas import Tools, load_tool_schemas, put_tool_schemas
+
+if TYPE_CHECKING:
+    from wonder.actions.mcp.schemas import Tool
+    from wonder.storage.secret_keys import KeySource
+
+Servers = Mapping[str, StdioServer | HttpServer]
+KnownTools = dict[ToolName, ToolSchemas | str]
+"""What is known of each tool, or why nothing is."""
+
+_NAMED_MAX = 20
+_AT_ONCE = 16
+
+T = TypeVar("T")
+
+
+class ToolDirectory:
+    """The tools of one project's servers."""
+
+    def __init__(
+        self,
+        store: Store,
+        project_id: str,
+        *,
+        clock: Clock,
+        new_id: NewId,
+        keys: "Callable[[], KeySource] | None" = None,
+        kind: McpToolKind | None = None,
+    ) -> None:
+        self._store, self._project_id, self._clock, self._new_id = store, project_id, clock, new_id
+        self._kind = kind
+        self.ids: dict[str, str] = {}
+        """The ids under which new servers were asked: stored under them, they need not be started again to be used."""
+        self._redactor = Redactor()
+        secrets = StoredSecrets(store, keys, self._redactor, _now_ms) if keys else None
+        self._resources = Resources(store, _now_ms, secrets)
+
+    async def schemas(
+        self, wanted: Iterable[ToolName], in_file: Servers, *, start_servers: bool, anew: bool = False
+    ) -> KnownTools:
+        """Give what each tool takes and gives, or why that can't be known.
+
+        `in_file` are the servers that a file brings along, which count before the project's of the same name; with
+        `start_servers` they may be started although the project does not have them. `anew` asks servers again that
+        were asked before. Those that an engine's `kind` starts go on running in it, the others are ended.
+        """
+        by_server: dict[str, list[str]] = {}
+        for tool in wanted:
+            by_server.setdefault(tool.connection_id, []).append(tool.tool_name)
+        async with _Asking(self._resources, self._kind) as asking:
+            found = await all_of(
+                self._of_server(name, names, in_file, asking, start_servers, anew) for name, names in by_server.items()
+            )
+        return {
+            ToolName(server, name): _schemas(server, name, tools)
+            for (server, names), tools in zip(by_server.items(), found, strict=True)
+            for name in names
+        }
+
+    async def _of_server(
+        self, name: str, wanted: list[str], in_file: Servers, asking: "_Asking", start_servers: bool, anew: bool
+    ) -> Tools | str:
+        own = await self._own(name)
+        connection = in_file.get(name) or (own.connection if own else None)
+        if connection is None:
+            near = closest(name, list(in_file))
+            hint = f"did you mean {near!r}?" if near else "add it to mcp_servers"
+            return f"there is no MCP server {name!r} in the file or the project; {hint}"
+        known = None if anew else await load_tool_schemas(self._store, self._project_id, connection)
+        if known is not None and known.keys() >= set(wanted):
+            return known
+        is_own = own is not None and own.connection == connection
+        if not is_own and not start_servers:
+            return _not_started(name, connection)
+        server = self._as_stored(name, connection, own)
+        try:
+            tools = {tool.name: self._said(tool) for tool in await asking.tools(server)}
+        except WonderError as error:
+            return self._redactor.text(str(error))
+        await put_tool_schemas(self._store, self._project_id, connection, tools, clock=self._clock)
+        return tools
+
+    def _said(self, tool: "Tool") -> dict[str, Any]:
+        # A server knows its secrets, and may write them anywhere.
+        said: Any = self._redactor.value({"input": tool.input_schema, "output": tool.output_schema})
+        return said  # type: ignore[no-any-return]  # as it was given
+
+    def _as_stored(self, name: str, connection: StdioServer | HttpServer, own: McpServer | None) -> McpServer:
+        """Give a server as it is going to be stored, if it is."""
+        if own is not None:
+            return own.model_copy(update={"connection": connection})
+        id, now = self.ids.setdefault(name, self._new_id()), self._clock()
+        return McpServer(
+            id=id, project_id=self._project_id, name=name, connection=connection, created_at=now, updated_at=now
+        )
+
+    async def _own(self, name: str) -> McpServer | None:
+        if found := await find_resource(self._store, McpServer, self._project_id, name):
+            return found
+        try:
+            by_id = await load_resource(self._store, McpServer, name)
+        except NotFound:
+            return None
+        return by_id if by_id.project_id == self._project_id else None
+
+
+class _Asking:
+    """Starts servers to ask them, all for one question; those that no engine keeps are ended after it."""
+
+    def __init__(self, resources: Resources, kind: McpToolKind | None) -> None:
+        self._resources = resources
+        self._threads = Threads()
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._kept = kind
+        self._kind = kind or McpToolKind(
+            Equipment(FunctionRegistry(), self._threads, resources, _now_ms, _sleep, random)
+        )
+
+    async def __aenter__(self) -> "_Asking":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._kept is None:
+            await self._kind.close()
+        self._threads.close()
+
+    async def tools(self, server: McpServer) -> "list[Tool]":
+        """Ask a server; raises ActionFailed."""
+        tenancy = await self._resources.tenancy(server.project_id)
+        check_allowed(server, tenancy)
+        connection = await connect(server, tenancy, self._resources)
+        async with self._places:
+            return await (await self._kind.pool()).tools(connection)
+
+
+async def all_of(work: Iterable[Awaitable[T]]) -> list[T]:
+    """Wait for all of it, also behind something that fails: nothing goes on when this has ended."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
+def _schemas(server: str, name: str, tools: Tools | str) -> ToolSchemas | str:
+    if isinstance(tools, str):
+        return tools
+    said = tools.get(name)
+    if said is None:
+        near = closest(name, list(tools))
+        there = ", ".join(sorted(tools)[:_NAMED_MAX]) or "none"
+        hint = f"did you mean {near!r}?" if near else f"it has: {there}"
+        return f"the MCP server {server!r} has no tool {name!r}; {hint}"
+    for side in ("input", "output"):
+        if said[side] is not None and (fault := _fault(said[side])):
+            return f"the {side} schema of the tool {name!r} of the MCP server {server!r} can't be used: {fault}"
+    return ToolSchemas(said["input"], said["output"])
+
+
+def _fault(schema: JsonValue) -> str | None:
+    try:
+        faults = schema_faults(check_value(schema))
+    except WonderError as error:
+        return str(error)
+    return str(faults[0]) if faults else None
+
+
+def _not_started(name: str, connection: StdioServer | HttpServer) -> str:
+    if isinstance(connection, StdioServer):
+        way = f"its command has to be started: {' '.join(connection.command)}"
+    else:
+        way = f"it has to be reached at {connection.url}"
+    return (
+        f"the MCP server {name!r} is new with this file, and to ask it for its tools {way}; if that may be, "
+        "add --start-servers (in Python: start_servers=True)"
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+async def _sleep(milliseconds: float) -> None:
+    await asyncio.sleep(milliseconds / 1_000)

@@ -1,0 +1,74 @@
+"""Transforms compiled once: remembered here, then in the database, so that a restart compiles nothing (PHS-5)."""
+
+import asyncio
+from collections import OrderedDict
+from functools import cache
+from hashlib import sha256
+from typing import Final
+
+from wonder.sandbox.typescript import CompiledTransform, TypeScriptCompiler
+from wonder.sandbox.typescript_process import compiler_hash
+from wonder.storage.compiled_transforms import KeptTransform, find_compiled, keep_compiled
+from wonder.storage.store import Store
+
+# A transform is a few KB, compiled; who has more of them reads the others from the database again.
+_REMEMBERED_MAX: Final = 1_000
+
+
+class Transforms:
+    """The transforms of one database, by their source."""
+
+    def __init__(self, store: Store, compiler: TypeScriptCompiler | None = None) -> None:
+        self._store = store
+        self._compiler = compiler or TypeScriptCompiler()
+        self._remembered: OrderedDict[str, CompiledTransform] = OrderedDict()
+        self._under_way: dict[str, asyncio.Task[CompiledTransform]] = {}
+
+    async def compiled(self, source: str) -> CompiledTransform:
+        """Give what a source is compiled to; raises InvalidTypeScript with all that is wrong with it."""
+        remembered = self._remembered.get(source)
+        if remembered:
+            self._remembered.move_to_end(source)
+            return remembered
+        task = self._under_way.get(source)
+        if task is None:
+            # A task of its own: others may wait for it when whoever asked first is cancelled.
+            task = self._under_way[source] = asyncio.create_task(self._find_or_compile(source))
+            task.add_done_callback(lambda done: self._note(source, done))
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """End the compiler, and what is compiled at this moment."""
+        under_way = list(self._under_way.values())
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        await self._compiler.close()
+
+    async def _find_or_compile(self, source: str) -> CompiledTransform:
+        hash = transform_hash(source)
+        kept = await find_compiled(self._store, hash)
+        if kept:
+            return CompiledTransform(*kept)
+        compiled = await self._compiler.compile(source)
+        await keep_compiled(
+            self._store, hash, KeptTransform(compiled.javascript, compiled.input_schema, compiled.output_schema)
+        )
+        return compiled
+
+    def _note(self, source: str, done: asyncio.Task[CompiledTransform]) -> None:
+        del self._under_way[source]
+        if not done.cancelled() and done.exception() is None:
+            self._remembered[source] = done.result()
+            if len(self._remembered) > _REMEMBERED_MAX:
+                self._remembered.popitem(last=False)
+
+
+def transform_hash(source: str) -> str:
+    """Give the hash of a source with all that decides what it is compiled to."""
+    return sha256(f"{_compiler_hash()}\n".encode() + source.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@cache
+def _compiler_hash() -> str:
+    return compiler_hash()

@@ -1,0 +1,84 @@
+"""Retrying: triggered runs that have failed begin again as new runs, as often as their trigger says (PHS-6)."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from msgspec.structs import replace
+
+from wonder.coordinator.background import Background
+from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.errors import EngineStopped
+from wonder.coordinator.forking import Forker
+from wonder.coordinator.live import LiveRun
+from wonder.coordinator.starting import Starter
+from wonder.engine.decisions import RetryRun
+from wonder.engine.fork import ForkRefused
+from wonder.storage.runs.headers import load_header
+from wonder.storage.runs.triggering import retries_due
+
+log = logging.getLogger("wonder.coordinator")
+
+
+class Insistence:
+    """Does something for a run until the database lets it be done, and for each run once at a time."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._under_way: set[str] = set()
+
+    async def on(self, run_id: str, what: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it, unless it is being done."""
+        if run_id in self._under_way:
+            return
+        self._under_way.add(run_id)
+        try:
+            await self._background.insist(what, work)
+        except EngineStopped:
+            raise
+        except Exception:
+            # A fault of ours, with this run: those that come after it are done all the same.
+            log.exception("%s", what)
+        finally:
+            self._under_way.discard(run_id)
+
+
+class Retries:
+    """Retries what triggers started: that one is due is stored with the failure, that it is made with the new run."""
+
+    def __init__(self, coordinator: Coordinator, starter: Starter, forker: Forker) -> None:
+        self._coordinator, self._starter, self._forker = coordinator, starter, forker
+        self._insistence = Insistence(coordinator.background)
+        coordinator.on_retry = self._begin
+
+    async def make_all(self) -> None:
+        """Make the retries that a process left undone when it ended, or a commit when it failed."""
+        after = ""
+        while page := await retries_due(self._coordinator.store, after=after):
+            for after in page:
+                await self._make(after)
+
+    def _begin(self, run: LiveRun, _: RetryRun) -> None:
+        # Its place is kept: one that was queued meanwhile comes after it.
+        self._starter.admission.hold_place(run.project_id, run.id)
+        self._coordinator.spawn(self._make_in_its_place(run))
+
+    async def _make_in_its_place(self, run: LiveRun) -> None:
+        await self._make(run.id)
+        self._starter.admission.free_place(run.project_id, run.id)
+
+    async def _make(self, run_id: str) -> None:
+        await self._insistence.on(run_id, f"run {run_id} can't be retried", lambda: self._make_if_due(run_id))
+
+    async def _make_if_due(self, run_id: str) -> None:
+        coordinator = self._coordinator
+        header = await load_header(coordinator.store, run_id)
+        if header.origin is None or not header.retry_due:
+            return
+        again = replace(header.origin, attempt=header.origin.attempt + 1)
+        try:
+            await self._forker.retry(run_id, also=lambda batch, _: batch.settle_retry(run_id), origin=again)
+        except ForkRefused as refused:
+            log.warning("run %s, which a trigger started, can't be retried: %s", run_id, refused)
+            coordinator.commits.batch.settle_retry(run_id)
+            coordinator.commits.touch()
+            await coordinator.durable()

@@ -1,0 +1,61 @@
+"""Targets: the workflow that a trigger names, looked up when it fires (PHS-6)."""
+
+from typing import Final, NamedTuple
+
+from wonder.coordinator.errors import WorkflowDisabled
+from wonder.definitions.records.graph import WorkflowDef
+from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.references import Reference, parse_reference
+from wonder.storage.definitions import Owner
+from wonder.storage.named_resources import find_resource, load_resource
+from wonder.storage.names import find_definition
+from wonder.storage.resource_errors import AmbiguousName, NotFound
+from wonder.storage.store import Reader
+
+TARGET_ERRORS: Final = (NotFound, AmbiguousName, WorkflowDisabled)
+"""What can be wrong with a target, as opposed to the database in which it is looked for."""
+
+
+class FoundTarget(NamedTuple):
+    """A definition to start, in its newest version if None; `workflow_id` is None for one of a library."""
+
+    name: str
+    workflow_id: str | None
+    workflow_def_id: str
+    version: int | None
+    enabled: bool = True
+
+
+async def find_target(reader: Reader, project_id: str, wanted: str) -> FoundTarget:
+    """Find what `workflowId` means in a project: a workflow's name or id, `name@version` or `library/name`.
+
+    Raises NotFound or AmbiguousName.
+    """
+    reference = parse_reference("workflow", wanted, ())
+    if reference is None:
+        raise NotFound("workflow", wanted)
+    if reference.library is not None:
+        return await _in_library(reader, project_id, reference)
+    workflow = await find_resource(reader, Workflow, project_id, reference.name)
+    if workflow is None and (workflow := await _by_id(reader, project_id, reference.name)) is None:
+        raise NotFound("workflow", reference.name)
+    version = reference.version or workflow.pinned_version
+    return FoundTarget(workflow.name, workflow.id, workflow.workflow_def_id, version, workflow.enabled)
+
+
+async def _by_id(reader: Reader, project_id: str, id: str) -> Workflow | None:
+    try:
+        found = await load_resource(reader, Workflow, id)
+    except NotFound:
+        return None
+    # By its name as well: one that is archived has lost it, and one of another project is none of ours (INV-7).
+    live = await find_resource(reader, Workflow, project_id, found.name)
+    return live if live is not None and live.id == id else None
+
+
+async def _in_library(reader: Reader, project_id: str, reference: Reference) -> FoundTarget:
+    home = Owner("project", project_id)
+    found = await find_definition(reader, WorkflowDef, home, reference.name, reference.version, reference.library)
+    if found is None:
+        raise NotFound("workflow", str(reference))
+    return FoundTarget(str(reference), None, found.id, reference.version or found.version)

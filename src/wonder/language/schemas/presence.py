@@ -1,0 +1,44 @@
+"""Whether something is always there: the names that every object of a schema has, and the values at a path."""
+
+from collections.abc import Sequence
+
+from wonder.language.schemas.branches import Branch, Node, branches
+from wonder.language.schemas.positions import Schema
+from wonder.language.schemas.references import References
+from wonder.language.schemas.shapes import shape_at
+
+
+def required_names(schema: Schema) -> list[str]:
+    """Give the names that every object has which fits the schema, in the order written."""
+    objects = [branch for branch in branches((Node(schema, References(schema)),)) if branch.kind == "object"]
+    # A branch of listed values requires what it lists; to give all of it is not asked for by a name alone.
+    named = [branch.required() for branch in objects if branch.values is None]
+    return [name for name in named[0] if all(name in others for others in named)] if named else []
+
+
+def may_be_missing(schema: Schema, path: Sequence[str | int]) -> bool:
+    """Say whether a value of the schema, read as a declaration (see `assignable`), may have nothing at the path.
+
+    An element of a list counts as there where there may be one, as it does in TypeScript: how many there are is seldom
+    said.
+    """
+    here = schema
+    for segment in path:
+        found = branches((Node(here, References(here), declared=True),))
+        if here is not True and here != {} and not all(_has(branch, segment) for branch in found):
+            return True
+        shape = shape_at(here, (segment,))
+        if shape.kind != "known":
+            return False
+        here = shape.schema
+    return False
+
+
+def _has(branch: Branch, segment: str | int) -> bool:
+    if not isinstance(segment, str):
+        return branch.kind == "array"
+    if branch.kind != "object":
+        return False
+    if branch.values is not None:
+        return all(isinstance(value, dict) and segment in value for value in branch.values)
+    return segment in branch.required() or branch.says_nothing()

@@ -1,0 +1,227 @@
+"""Phase workflows on their way into the store: what they are checked with, what is kept of them, what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.phase_workflows import ToolFile, phases, text_of, tool, transform
+from support.systems import running
+from wonder.app.api import Wonder
+from wonder.definitions.faults import DefinitionRefused
+from wonder.definitions.loading import load_value
+from wonder.definitions.records.tenancy import WorkspaceSettings
+from wonder.storage.secret_keys import key_source
+from wonder.storage.secrets import Owner, set_secret
+from wonder.storage.tenancy import put_workspace_settings
+from wonder.storage.written import load_written
+
+SHOUT = transform("shout", "line: string", "loud: string", "{ loud: input.line.toUpperCase() }", line="@hi.output.line")
+
+
+def greeting(tools: ToolFile, **fields: Any) -> dict[str, Any]:
+    """A workflow of a tool and a transform."""
+    steps = [[tool("hi", "greet", input={"who": "@input.who"})], [SHOUT]]
+    return {**phases("greeting", *steps, mcp_servers={"tools": tools.server}), **fields}
+
+
+async def refused(wonder: Wonder, definition: Any, **options: Any) -> list[dict[str, Any]]:
+    """Deploy what can't be, and give its errors; nothing of it was stored."""
+    with pytest.raises(DefinitionRefused) as refusal:
+        await wonder.deploy(definition, **options)
+    for table in ("workflow_defs", "action_defs", "mcp_servers", "phase_forms"):
+        assert await wonder.app.store.query(f"SELECT count(*) FROM {table}") == [(0,)], table
+    return [fault.as_json() for fault in refusal.value.faults]
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> ToolFile:
+    return ToolFile(tmp_path)
+
+
+async def test_phs_1_the_written_form_is_kept_to_the_byte(store_url: str, tools: ToolFile, tmp_path: Path) -> None:
+    """Also spaces, comments and a mark at its beginning; a new text of the same content takes its place."""
+    file = tmp_path / "greeting.yaml"
+    first = "\ufeff# a comment: é\r\nname:   p\r\nsteps:\r\n- [{name: a, sleep: {ms: 1}}]\r\n".encode()
+    async with running(store_url) as wonder:
+        for text in (first, b"name: p\nsteps: [[{name: a, sleep: {ms: 1}}]]"):
+            file.write_bytes(text)
+            await wonder.deploy(file)
+            written = await load_written(wonder.app.store, wonder.app.home.project_id, "p")
+            assert written.phases
+            assert (written.phases.written, written.definition.version) == (text, 1)
+
+
+async def test_phs_4_the_schemas_of_all_steps_are_kept(store_url: str, tools: ToolFile) -> None:
+    async with running(store_url) as wonder:
+        await wonder.deploy(greeting(tools), start_servers=True)
+        written = await load_written(wonder.app.store, wonder.app.home.project_id, "greeting")
+        assert written.phases
+        assert json.loads(written.phases.written) == greeting(tools)
+        assert written.phases.schemas["hi"] == {"input": text_of("who"), "output": text_of("line")}
+        assert written.phases.schemas["shout"]["output"]["properties"] == {"loud": {"type": "string"}}
+        assert written.phases.tools == [
+            {"server": "tools", "tool": "greet", "input": text_of("who"), "output": text_of("line")}
+        ]
+        assert written.definition.input_schema["properties"]["who"]["type"] == "string"
+
+
+async def test_phs_1_it_runs_like_any_other_workflow(store_url: str, tools: ToolFile) -> None:
+    """Its input is checked before anything is stored."""
+    async with running(store_url) as wonder:
+        workflow = await wonder.deploy(greeting(tools), start_servers=True)
+        result = await (await wonder.start(workflow, {"who": "you"})).wait()
+        assert (result.status, result.output) == ("completed", {"loud": "HELLO"})
+        assert tools.starts == 1, "what was started to be asked goes on for the run"
+        with pytest.raises(Exception, match="expected string, found 3"):
+            await wonder.start(workflow, {"who": 3})
+
+
+async def test_servers_are_asked_once_for_their_tools(store_url: str, tools: ToolFile) -> None:
+    """Then what they said is in the store, for workflows that come later and for other processes too."""
+    async with running(store_url) as wonder:
+        await wonder.deploy(greeting(tools), start_servers=True)
+        assert tools.starts == 1
+    async with running(store_url) as wonder:
+        await wonder.deploy(greeting(tools, name="another"))
+        await wonder.deploy(phases("third", [tool("hi", "greet", input={"who": "x"})]))
+        assert tools.starts == 1
+
+
+async def test_a_server_that_is_new_with_a_file_is_not_started_by_itself(store_url: str, tools: ToolFile) -> None:
+    async with running(store_url) as wonder:
+        (error,) = await refused(wonder, greeting(tools))
+        assert (error["type"], error["step"], error["field"]) == ("missing_schema", "hi", "tool")
+        assert "is new with this file" in error["message"]
+        assert "start_servers=True" in error["message"]
+        assert tools.starts == 0
+
+
+async def test_a_server_of_the_project_is_asked_when_it_is_needed(store_url: str, tools: ToolFile) -> None:
+    """It was accepted when it was deployed; one of the same name with another command was not."""
+    elsewhere = {**tools.server, "command": ["false"]}
+    async with running(store_url) as wonder:
+        await wonder.app.deploy(load_value({"mcp_servers": {"tools": tools.server}}))
+        assert tools.starts == 0
+        await wonder.deploy(greeting(tools))
+        assert tools.starts == 1
+        with pytest.raises(DefinitionRefused, match="is new with this file"):
+            await wonder.deploy(greeting(tools, mcp_servers={"tools": elsewhere}))
+
+
+async def test_res_6_a_server_that_the_workspace_does_not_allow_is_not_started(store_url: str, tools: ToolFile) -> None:
+    async with running(store_url) as wonder:
+        async with wonder.app.store.transaction() as transaction:
+            settings = WorkspaceSettings(allowed_mcp_servers=["other"])
+            await put_workspace_settings(transaction, wonder.app.home.workspace_id, settings)
+        (error,) = await refused(wonder, greeting(tools), start_servers=True)
+        assert "the workspace does not allow the MCP server 'tools'" in error["message"]
+        assert tools.starts == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"mcp_servers": {}}, "there is no MCP server 'tools' in the file or the project; add it to mcp_servers"),
+        ({"mcp_servers": {"tool": {"transport": "http", "url": "http://x"}}}, "did you mean 'tool'?"),
+        ({"steps": [[tool("hi", "great")]]}, "has no tool 'great'; did you mean 'greet'?"),
+        ({"mcp_servers": {"tools": {"transport": "stdio", "command": ["/no/such"]}}}, "can't be started"),
+        ({"mcp_servers": {"tools": {"transport": "stdio", "command": ["false"]}}}, "it ended with exit status 1"),
+        (
+            {"mcp_servers": {"tools": {"transport": "stdio", "command": ["x"], "env": {"A": "{{secrets.NONE}}"}}}},
+            "there is no secret 'NONE' here; store it with: wonder secrets set NONE",
+        ),
+        ({"mcp_servers": {"tools": {"transport": "http", "url": "http://127.0.0.1:1/"}}}, "private"),
+    ],
+)
+async def test_a_tool_that_can_not_be_known_is_told_with_its_reason(
+    store_url: str, tools: ToolFile, change: dict[str, Any], told: str
+) -> None:
+    async with running(store_url) as wonder:
+        errors = await refused(wonder, greeting(tools, **change), start_servers=True)
+        assert [error["type"] for error in errors if error["step"] == "hi"] == ["missing_schema"]
+        assert told in str(errors)
+
+
+async def test_a_tool_whose_schema_is_none_is_not_used(store_url: str, tools: ToolFile) -> None:
+    tools.define(greet={"input": {"type": "object", "properties": {"who": {"$ref": "#/nowhere"}}}})
+    async with running(store_url) as wonder:
+        errors = await refused(wonder, greeting(tools), start_servers=True)
+        assert "the input schema of the tool 'greet' of the MCP server 'tools' can't be used" in errors[0]["message"]
+
+
+async def test_inv_8_a_secret_that_a_server_writes_into_a_schema_is_not_stored(
+    store_url: str, tools: ToolFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the key of a PostgreSQL database is in the working directory
+    told = {"type": "string", "description": "the token is canary-4711"}
+    tools.define(greet={"input": text_of("who", how=told), "output": text_of("line")})
+    server = {**tools.server, "env": {**tools.server["env"], "TOKEN": "{{secrets.TOKEN}}"}}
+    async with running(store_url) as wonder:
+        app, owner = wonder.app, Owner("project", wonder.app.home.project_id)
+        keys = key_source(store_url)
+        await set_secret(app.store, keys, owner, "TOKEN", "canary-4711", clock=app.clock, new_id=app.new_id)
+        await wonder.deploy(greeting(tools, mcp_servers={"tools": server}), start_servers=True)
+        kept = str(await app.store.query("SELECT schemas, tools FROM phase_forms"))
+        kept += str(await app.store.query("SELECT tools FROM tool_schemas"))
+        kept += str(await app.store.query("SELECT requires FROM action_defs"))
+        assert "the token is" in kept
+        assert "canary" not in kept
+
+
+async def test_phs_4_all_errors_are_told_at_once_whatever_they_are(store_url: str, tools: ToolFile) -> None:
+    """Of shape, of refs, of TypeScript, of the servers; what only follows from another is not told."""
+    steps = [
+        [tool("hi", "greet", input={"who": "@input.who"}, retri={})],
+        [
+            transform("loud", "line: string", "n: number", "{ n: input.line }", line="@hi.output.line"),
+            {"name": "wait", "sleep": {"ms": -1}},
+            {"name": "both", "sleep": {"ms": 1}, "transform": "x"},
+        ],
+    ]
+    broken = phases("broken", *steps, mcp_servers={"tools": {"transport": "stdio"}}, triggers=[{"inputs": {}}])
+    async with running(store_url) as wonder:
+        errors = await refused(wonder, broken, start_servers=True)
+    found = {(error["type"], error.get("step", "")) for error in errors}
+    assert found >= {
+        ("invalid_step", "hi"),
+        ("invalid_typescript", "loud"),
+        ("invalid_step", "wait"),
+        ("invalid_step", "both"),
+        ("invalid_step", ""),
+        ("missing_field", ""),
+    }
+    assert not [error for error in errors if error["type"] == "missing_ref"]
+    assert "did you mean 'retry'?" in str(errors)
+
+
+async def test_a_bundle_may_hold_workflows_of_both_forms(store_url: str, tools: ToolFile) -> None:
+    """One that is written in line is kept as JSON, for the file is not its alone."""
+    inner = {"steps": [[tool("hi", "greet", input={"who": "@input.who"})]]}
+    call = {"action": {"kind": "workflow_call", "implementation": {"workflow_def_id": "inner"}}}
+    main = {
+        "name": "outer",
+        "initial_node": "call",
+        "context_schema": {"type": "object", "properties": {"said": {}}},
+        "nodes": {"call": {**call, "input_mapping": {"who": "you"}, "output_mapping": {"output": "$"}}},
+    }
+    bundle = {"workflow": main, "workflows": {"inner": inner}, "mcp_servers": {"tools": tools.server}}
+    async with running(store_url) as wonder:
+        workflow = await wonder.deploy(bundle, start_servers=True)
+        result = await (await wonder.start(workflow)).wait()
+        assert result.output == {"line": "hello"}
+        written = await load_written(wonder.app.store, wonder.app.home.project_id, "inner")
+        assert written.phases
+        assert json.loads(written.phases.written) == inner
+        assert (await load_written(wonder.app.store, wonder.app.home.project_id, "outer")).phases is None
+
+
+async def test_phs_5_a_transform_of_a_graph_is_compiled_before_it_is_stored(store_url: str) -> None:
+    node = {"action": {"kind": "transform", "implementation": {"source": "export default (input) => 1"}}}
+    graph = {"workflow": {"name": "g", "initial_node": "a", "nodes": {"a": node}}}
+    async with running(store_url) as wonder:
+        errors = await refused(wonder, graph)
+        assert {error["type"] for error in errors} == {"invalid_typescript"}
+        assert errors[0]["path"] == "workflow.nodes.a.action.implementation.source"
+        assert "Missing required 'Input'" in errors[0]["message"]
