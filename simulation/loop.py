@@ -72,13 +72,18 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def bury(self) -> None:
         """Close what a dead process has left, now that nobody looks any more."""
         self.die()
-        for task in self.tasks:
-            task._log_traceback = False
-            if not task.done():
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
-                coroutine = task.get_coro()
-                assert isinstance(coroutine, Coroutine)
-                _close(coroutine)
+        # As if it ran: without a loop, what tries something again and again would fail at once, each time, for ever.
+        events._set_running_loop(self)
+        try:
+            for task in self.tasks:
+                task._log_traceback = False
+                if not task.done():
+                    task._log_destroy_pending = False  # type: ignore[attr-defined]
+                    coroutine = task.get_coro()
+                    assert isinstance(coroutine, Coroutine)
+                    _close(coroutine)
+        finally:
+            events._set_running_loop(None)
         self.tasks.clear()
 
     def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> asyncio.Handle:  # type: ignore[override]
