@@ -126,7 +126,12 @@ def test_schedules_run_until_they_are_interrupted(database: str, capsys: pytest.
     every = ["--every-ms", "1000", "--input", '{"day": "@date"}', "--overlap", "allow"]
     assert main(["schedules", "create", "often", "--workflow", "report", *every]) == 0
     command = [sys.executable, "-c", "from wonder.cli.main import entry; entry()", "schedules", "run"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    # Who runs the tests in the background has it ignore this signal, and with it all that it starts.
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    finally:
+        signal.signal(signal.SIGINT, heard)
     try:
         assert process.stdout
         assert process.stdout.readline() == "schedules run here now\n"

@@ -116,16 +116,6 @@ def _trust_memory() -> AbstractContextManager[Any]:
     return mock.patch.object(Coordinator, "_drop", return_value=False)
 
 
-def _lose_everything() -> AbstractContextManager[Any]:
-    """INV-4: a commit that failed takes runs along that had nothing in it: what these had under way is done again."""
-    lose = Coordinator._lose
-
-    def lose_all(self: Coordinator, runs: Any, error: Any) -> None:
-        lose(self, {*runs, *self._live.values()}, error)
-
-    return mock.patch.object(Coordinator, "_lose", lose_all)
-
-
 def _forget_triggers() -> AbstractContextManager[Any]:
     """PHS-6: what triggers were to start when a process ended is never started."""
 
@@ -142,7 +132,6 @@ def _forget_triggers() -> AbstractContextManager[Any]:
         _act_before_commit,
         _forget_tasks,
         _trust_memory,
-        _lose_everything,
         _forget_triggers,
     ],
 )

@@ -29,19 +29,21 @@ class McpToolKind(ActionKind):
         self._resources, self._threads = equipment.resources, equipment.threads
         self._now_ms = equipment.now_ms
         self._pool = pool
-        self._known: dict[tuple[str, str], tuple[int, Tenancy, Connection]] = {}
+        self._known: dict[tuple[str, str, str], tuple[int, Tenancy, Connection]] = {}
 
     def compile(self, action: ActionDef, use: Use) -> "McpToolAction":
         """Make a call ready; its server is looked up each time, because that has no versions (RES-2)."""
         return McpToolAction(self, self.read(action))
 
-    async def connection(self, project_id: str, server_id: str) -> Connection:
+    async def connection(self, project_id: str, server_id: str, run_id: str = "") -> Connection:
         """Give the way to a server as it was defined and allowed a moment ago at most.
+
+        It is never older than its first use by the run: who changes a server and then starts a run sees the change.
 
         Raises NotFound, SecretMissing or ActionFailed.
         """
         tenancy = await self._resources.tenancy(project_id)
-        now_ms, wanted = self._now_ms(), (project_id, server_id)
+        now_ms, wanted = self._now_ms(), (project_id, server_id, run_id)
         if known := self._known.get(wanted):
             read_ms, under, connection = known
             if under is tenancy and 0 <= now_ms - read_ms < _FRESH_MS:
@@ -78,7 +80,8 @@ class McpToolAction:
 
     async def run(self, input: JsonValue, context: ActionContext) -> JsonValue:
         """Call the tool with the input as its arguments."""
-        connection = await self._kind.connection(context.origin.project_id, self._server)
+        origin = context.origin
+        connection = await self._kind.connection(origin.project_id, self._server, origin.run_id)
         pool = await self._kind.pool()
         return await pool.call(connection, self._tool, input, context)
 
