@@ -24,6 +24,8 @@ from wonder.storage import sqlite
 
 SEEDS = 500
 FOUND_WITHIN = 200
+# A seed in which a commit fails while another run has a task under way.
+LOSES = 812
 ROUNDS = 3
 
 
@@ -138,6 +140,18 @@ def _forget_triggers() -> AbstractContextManager[Any]:
 def test_a_planted_bug_is_found(plant: Callable[[], AbstractContextManager[Any]], simulation: Simulator) -> None:
     with plant():
         assert _first_failure(simulation) is not None
+
+
+def test_inv_4_work_that_is_done_again_without_need_is_found(simulation: Simulator) -> None:
+    """INV-4: a commit that failed takes runs along that had nothing in it: what these had under way is done again."""
+    lose, scenario = Coordinator._lose, scenario_of(LOSES)
+
+    def lose_all(self: Coordinator, runs: Any, error: Any) -> None:
+        lose(self, {*runs, *self._live.values()}, error)
+
+    assert not simulation.run(scenario).violations
+    with mock.patch.object(Coordinator, "_lose", lose_all):
+        assert simulation.run(scenario).violations
 
 
 def test_a_kept_event_that_nobody_gives_out_again_is_found(simulation: Simulator) -> None:
