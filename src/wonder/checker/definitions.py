@@ -1,6 +1,7 @@
 """Definitions: the graph that a run follows, read from the stored records and nothing else."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from wonder.checker.values import read
@@ -72,7 +73,7 @@ class Definition:
     joins: dict[str, Join] = field(default_factory=dict)
     context_tables: dict[str, int] = field(default_factory=dict)
     triggers: dict[int, dict[str, Any]] = field(default_factory=dict)
-    triggers_since: str = ""
+    triggers_since_ms: int = 0
     """When this database began to fire triggers: what had completed before has fired none."""
 
     def leaving(self, node_id: str | None) -> list[Transition]:
@@ -111,7 +112,7 @@ async def load_definition(reader: Reader, id: str, version: int) -> Definition |
     for ordinal, for_each, inputs in await reader.fetch("checker_trigger_definitions", id, version):
         definition.triggers[int(str(ordinal))] = {"for_each": for_each, "inputs": read(inputs)}
     for (applied_at,) in await reader.fetch("checker_triggers_since") if definition.triggers else ():
-        definition.triggers_since = str(applied_at)
+        definition.triggers_since_ms = int(datetime.fromisoformat(str(applied_at)).timestamp() * 1_000)
     tables = await reader.fetch("checker_context_tables", id, version)
     definition.context_tables = {str(name): int(str(format)) for name, format in tables}
     _name_groups_by_id(definition)

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from wonder.checker.definitions import Definition
@@ -23,7 +22,7 @@ def check_triggers(run: StoredRun, definition: Definition) -> Iterator[Violation
     """Compare the rows of a run's triggers with its definition and its context, and with what was started."""
     rows = {row["ordinal"]: row for row in run.firings}
     wanted = definition.triggers if run.row["status"] == "completed" else {}
-    if not rows and wanted and _completed_at(run) < definition.triggers_since:
+    if not rows and wanted and run.row["completed_ms"] < definition.triggers_since_ms:
         return
     if rows.keys() != wanted.keys():
         message = f"it is {run.row['status']} and should have fired the triggers {sorted(wanted)}, not {sorted(rows)}"
@@ -35,10 +34,6 @@ def check_triggers(run: StoredRun, definition: Definition) -> Iterator[Violation
     for ordinal, row in rows.items():
         for message in [*_expected(wanted[ordinal], row, state), *_started(run, row), *_told(run, row)]:
             yield Violation("triggers", run.id, f"trigger {ordinal} ({row['status']}) {message}")
-
-
-def _completed_at(run: StoredRun) -> str:
-    return datetime.fromtimestamp(run.row["completed_ms"] / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _expected(trigger: Fields, row: Fields, state: State) -> Iterator[str]:
