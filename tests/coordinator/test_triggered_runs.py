@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from support.definitions import update
 from support.systems import (
     bundle,
@@ -291,6 +293,27 @@ async def test_the_time_out_of_a_trigger_counts_instead_of_the_definitions(store
         by_hand = await wonder.start("slow")
         await open_item(wonder, by_hand)
         assert (await load_header(wonder.app.store, by_hand.id)).status == "waiting"
+
+
+@pytest.mark.parametrize("own_timeout_ms", [None, 3_600_000])
+async def test_what_a_person_forks_of_a_triggered_run_has_the_time_of_its_definition(
+    store_url: str, own_timeout_ms: int | None
+) -> None:
+    """CTL-19, PHS-6: the trigger's time-out was copied, and broke the engine where the definition has none."""
+    ask = waits("human_input", {"prompt": "?", "schema": {}})
+    slow = bundle("slow", {"ask": ask}, timeout_ms=own_timeout_ms, on_timeout="fail")["workflow"]
+    del slow["name"]
+    async with running(store_url, give=give) as wonder:
+        run = await wonder.start(await wonder.deploy(source(trigger("slow", workflow_timeout_ms=30), slow=slow)))
+        (other,) = await triggered(wonder, run)
+        events = await events_of_run(wonder.app.store, other.id)
+        after = next(event.sequence for event in events if event.type == "workflow_timed_out") - 1
+        forked = await wonder.fork(other.id, after)
+        await status_of(wonder, forked, "waiting")
+        header = await load_header(wonder.app.store, forked.id)
+        timers = await wonder.app.store.query(f"SELECT due_ms FROM timers WHERE run_id = '{forked.id}'")
+        expected = [] if own_timeout_ms is None else [(header.created_ms + own_timeout_ms,)]
+        assert [tuple(row) for row in timers] == expected
 
 
 async def test_a_run_that_took_too_long_has_its_whole_time_again_when_its_trigger_retries_it(store_url: str) -> None:

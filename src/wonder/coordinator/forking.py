@@ -67,8 +67,9 @@ class Forker:
             now_ms=now_ms,
             new_id=coordinator.new_id,
             state=state,
-            # What took too long would else do so again at once, however often its trigger retries it.
-            whole_timeout=origin is not None,
+            # What took too long would else do so again at once, however often its trigger retries it; and the
+            # trigger's own time-out is none of what a person makes of its run.
+            whole_timeout=origin is not None or header.origin is not None,
         )
         coordinator.check_running()
         self._starter.take_on(new_run)

@@ -68,7 +68,7 @@ def fork(
     """Begin a fresh run as another one was; `state` replaces its state, if given.
 
     What workers had is pending again, gates and sub-workflows begin anew, timers keep their due time; only the
-    workflow's own time-out begins again, if `whole_timeout` says so.
+    workflow's own time-out, if it has one, begins again where `whole_timeout` says so.
     """
     if state is not None:
         faults = run.workflow.state_check.whole_faults(state)
@@ -76,8 +76,10 @@ def fork(
             why = misfit("CONTEXT_SCHEMA", "the changed state", faults).message if faults else "state is an object"
             raise ForkRefused(why)
     renamed, kept_due = _Renaming(snapshot, new_id).renamed(run, state, now_ms)
-    if whole_timeout and run.timeout_ms is not None:
-        renamed.run.timers[WORKFLOW_TIMER] = now_ms + run.timeout_ms
+    if whole_timeout:
+        renamed.run.timers.pop(WORKFLOW_TIMER, None)
+        if run.timeout_ms is not None:
+            renamed.run.timers[WORKFLOW_TIMER] = now_ms + run.timeout_ms
     turn = Turn(run, now_ms, new_id, over_time)
     turn.emit(AdoptSnapshot(renamed))
     turn.record("workflow_started", {"input": run.input, "state": run.state})
