@@ -9,7 +9,7 @@ import pytest
 
 from support.definitions import update
 from support.faulty_stores import FaultyStore, wonder_on
-from support.systems import assert_sound, bundle, calls, line, no_run_in_memory, open_item, status_of, waits
+from support.systems import assert_sound, bundle, calls, line, no_run_in_memory, open_item, running, status_of, waits
 from wonder.app.api import Run, Wonder
 from wonder.coordinator.errors import EngineStopped
 from wonder.engine.decide import decide
@@ -18,7 +18,9 @@ from wonder.errors import WonderError
 from wonder.storage.errors import ConnectionLost, DiskFull, LeaseLost
 from wonder.storage.runs.headers import list_runs
 from wonder.storage.runs.looking import inbox_of_run
-from wonder.storage.store import Store
+from wonder.storage.runs.records import NewRun
+from wonder.storage.runs.starting import Accepted, Starts
+from wonder.storage.store import Reader, Store
 
 CHILD = bundle("inner", {"work": calls("work", input_mapping={"name": "inner"})})["workflow"]
 del CHILD["name"]
@@ -166,6 +168,26 @@ async def test_a_start_that_could_not_be_stored_is_told_so_and_leaves_nothing(
         run = await wonder.start(workflow, idempotency_key="one")
         assert (await run.wait()).status == "completed"
         await no_run_in_memory(wonder)
+
+
+async def test_nobody_hears_of_a_run_whose_start_failed_in_the_moment_when_another_found_its_key(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CTL-17, INV-3: not even by the answer to a request, which is written down in a commit of its own."""
+    async with running(store_url) as wonder:
+        assert wonder.engine
+        workflow, starter = await wonder.deploy(bundle("one", {"only": update()})), wonder.engine.starter
+        accept = Starts.accept
+        lost = [Accepted("0" * 26, False)]
+
+        async def find(starts: Starts, reader: Reader, run: NewRun) -> Accepted:
+            return lost.pop() if lost else await accept(starts, reader, run)
+
+        monkeypatch.setattr(Starts, "accept", find)
+        told: list[str] = []
+        for count in (1, 2):
+            accepted = await starter.start(workflow, {}, idempotency_key="k", also=lambda _, id: told.append(id))
+            assert (accepted.is_new, told, lost) == (count == 1, [accepted.run_id] * count, [])
 
 
 async def test_an_answer_that_could_not_be_stored_can_be_given_again(

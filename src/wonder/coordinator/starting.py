@@ -78,18 +78,28 @@ class Starter:
             accepted = await self._starts.accept(coordinator.store, new_run)
             # From here on nothing is waited for: a second start with the key finds the first in the open batch.
             coordinator.check_running()
-            if also:
-                also(coordinator.commits.batch, accepted.run_id)
-                coordinator.commits.touch()
             if accepted.is_new:
+                if also:
+                    also(coordinator.commits.batch, accepted.run_id)
                 self.begin(new_run, program, settings, is_ours=is_ours)
-            try:
-                await coordinator.durable()
-            finally:
-                self._starts.forget(new_run)
-            # The first start with this key may have failed in the moment when we found it.
-            if accepted.is_new or await load_headers(coordinator.store, [accepted.run_id]):
+                try:
+                    await coordinator.durable()
+                finally:
+                    self._starts.forget(new_run)
                 return accepted
+            # The first start with this key may have failed in the moment when we found it: nobody hears of its run,
+            # not even by what is put into a commit, before it is there.
+            await coordinator.durable()
+            if await load_headers(coordinator.store, [accepted.run_id]):
+                await self._tell(accepted.run_id, also)
+                return accepted
+
+    async def _tell(self, run_id: str, also: Callable[[Batch, str], None] | None) -> None:
+        if also:
+            self._coordinator.check_running()
+            also(self._coordinator.commits.batch, run_id)
+            self._coordinator.commits.touch()
+            await self._coordinator.durable()
 
     def begin(self, new_run: NewRun, program: Program, settings: ProjectSettings, *, is_ours: bool = True) -> None:
         """Put a run that was accepted into the open batch, with all that follows from its start."""
