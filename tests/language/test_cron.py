@@ -283,7 +283,11 @@ def test_times_stay_within_a_start_and_an_end_both_included() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Europe/Atlantis", "Europe", "../etc/passwd", "/etc/localtime", "", "Ünïcode/Zone", "a\0b"]
+    "name",
+    [
+        *("Europe/Atlantis", "Europe", "../etc/passwd", "/etc/localtime", "", "Ünïcode/Zone", "a\0b"),
+        *("right/Europe/Berlin", "posix/Europe/Berlin", "posixrules", "localtime", "Factory"),
+    ],
 )
 def test_a_zone_that_is_none_is_not_found(name: str) -> None:
     assert find_zone(name) is None

@@ -254,6 +254,20 @@ def test_what_is_inside_a_nullable_value_may_be_missing():
     assert error.message == "Expected string but it may be missing"
 
 
+@pytest.mark.parametrize(("least", "is_sound"), [({"minItems": 2}, True), ({"minItems": 1}, False), ({}, True)])
+def test_an_element_that_a_shorter_tuple_lacks_may_be_missing(least, is_sound):
+    pair = {"type": "array", "prefixItems": [N, S], "items": False, **least}
+    step = {"name": "s", "tool": tool("old", "plain"), "input": {"text": "@a.output[1]"}}
+    workflow = phases({"name": "a", "tool": tool("a", "b")}, step)
+    if is_sound:
+        sound(workflow, known({"a/b": (ANY, pair), **TOOLS}))
+    else:
+        assert (
+            only_error(workflow, known({"a/b": (ANY, pair), **TOOLS})).message
+            == "Expected string but it may be missing"
+        )
+
+
 def test_a_union_fits_what_takes_all_of_it_only():
     tools = {
         "a/b": (ANY, obj("x", x={"type": ["string", "number"]})),

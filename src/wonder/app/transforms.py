@@ -22,7 +22,7 @@ class Transforms:
         self._store = store
         self._compiler = compiler or TypeScriptCompiler()
         self._remembered: OrderedDict[str, CompiledTransform] = OrderedDict()
-        self._under_way: dict[str, asyncio.Task[CompiledTransform]] = {}
+        self._under_way: dict[str, _UnderWay] = {}
 
     async def compiled(self, source: str) -> CompiledTransform:
         """Give what a source is compiled to; raises InvalidTypeScript with all that is wrong with it."""
@@ -30,19 +30,26 @@ class Transforms:
         if remembered:
             self._remembered.move_to_end(source)
             return remembered
-        task = self._under_way.get(source)
-        if task is None:
+        under_way = self._under_way.get(source)
+        if under_way is None or not under_way.waiting:
             # A task of its own: others may wait for it when whoever asked first is cancelled.
-            task = self._under_way[source] = asyncio.create_task(self._find_or_compile(source))
-            task.add_done_callback(lambda done: self._note(source, done))
-        return await asyncio.shield(task)
+            under_way = self._under_way[source] = _UnderWay(asyncio.create_task(self._find_or_compile(source)))
+            under_way.task.add_done_callback(lambda done: self._note(source, done))
+        under_way.waiting += 1
+        try:
+            return await asyncio.shield(under_way.task)
+        finally:
+            under_way.waiting -= 1
+            if not under_way.waiting:
+                # Else the compiler would go on for nobody, and all others would wait for it.
+                under_way.task.cancel()
 
     async def close(self) -> None:
         """End the compiler, and what is compiled at this moment."""
-        under_way = list(self._under_way.values())
-        for task in under_way:
+        tasks = [under_way.task for under_way in self._under_way.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._compiler.close()
 
     async def _find_or_compile(self, source: str) -> CompiledTransform:
@@ -57,11 +64,19 @@ class Transforms:
         return compiled
 
     def _note(self, source: str, done: asyncio.Task[CompiledTransform]) -> None:
-        del self._under_way[source]
+        if (under_way := self._under_way.get(source)) and under_way.task is done:
+            del self._under_way[source]
         if not done.cancelled() and done.exception() is None:
             self._remembered[source] = done.result()
             if len(self._remembered) > _REMEMBERED_MAX:
                 self._remembered.popitem(last=False)
+
+
+class _UnderWay:
+    """A source that is being compiled, and how many wait for it."""
+
+    def __init__(self, task: "asyncio.Task[CompiledTransform]") -> None:
+        self.task, self.waiting = task, 0
 
 
 def transform_hash(source: str) -> str:

@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from wonder.language.schedules import UTC, ZONES, Zone
 
+# What machines keep beside the zones: those that count leap seconds, their own, and one that says that none was set.
+_NO_ZONES = ("right/", "posix/", "posixrules", "localtime", "Factory")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC_ZONE)
 
 
@@ -32,6 +34,8 @@ def find_zone(name: str) -> Zone | None:
     """Find a zone by its name, such as Europe/Berlin; None if there is none of that name."""
     if name in ("UTC", "Etc/UTC"):
         return UTC
+    if name.startswith(_NO_ZONES):
+        return None
     try:
         return IanaZone(name, ZoneInfo(name))
     except (KeyError, ValueError, OSError):
@@ -40,7 +44,7 @@ def find_zone(name: str) -> Zone | None:
 
 def zone_names() -> list[str]:
     """List the zones that are known."""
-    return sorted(available_timezones())
+    return sorted(name for name in available_timezones() if not name.startswith(_NO_ZONES))
 
 
 def announce_zones() -> None:

@@ -20,7 +20,7 @@ def may_be_missing(schema: Schema, path: Sequence[str | int]) -> bool:
     """Say whether a value of the schema, read as a declaration (see `assignable`), may have nothing at the path.
 
     An element of a list counts as there where there may be one, as it does in TypeScript: how many there are is seldom
-    said.
+    said. One of a tuple may be missing where the tuple may be shorter.
     """
     here = schema
     for segment in path:
@@ -36,9 +36,14 @@ def may_be_missing(schema: Schema, path: Sequence[str | int]) -> bool:
 
 def _has(branch: Branch, segment: str | int) -> bool:
     if not isinstance(segment, str):
-        return branch.kind == "array"
+        return branch.kind == "array" and not _may_end_before(branch, segment)
     if branch.kind != "object":
         return False
     if branch.values is not None:
         return all(isinstance(value, dict) and segment in value for value in branch.values)
     return segment in branch.required() or branch.says_nothing()
+
+
+def _may_end_before(branch: Branch, index: int) -> bool:
+    """Say whether a shorter tuple lacks an element; one that says no length has all."""
+    return index < branch.elements_told_apart() and 0 <= branch.least("minItems") <= index

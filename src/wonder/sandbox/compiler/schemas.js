@@ -137,7 +137,8 @@ class Schemas {
     schema.items = rest < 0 ? false : this.convert(elements[rest], at);
     schema.minItems = flags.filter((flag) => flag & ts.ElementFlags.Required).length;
     if (rest < 0) schema.maxItems = first.length;
-    if (!schema.minItems) delete schema.minItems;
+    // Said even where it is 0, if elements are optional: else a tuple would seem to have them all.
+    if (!schema.minItems && !flags.some((flag) => flag & ts.ElementFlags.Optional)) delete schema.minItems;
     return schema;
   }
 
