@@ -31,6 +31,7 @@ KNOWN = known(
         "t/tree": (obj("tree", tree=NODE) | {"$defs": {"node": obj("v", v=N, next=NODE)}}, N),
         "t/words": (obj("words", words=NODE) | {"$defs": {"node": array({"$ref": "#/$defs/x"}), "x": S}}, N),
         "t/short": (obj("text", text={"type": "string", "maxLength": 3}), S),
+        "t/kinds": ({"oneOf": [obj("kind v", kind={"const": "x"}, v=S), obj("kind v", kind={"const": "y"}, v=N)]}, S),
         "t/either": ({"anyOf": [obj("a", a=S), obj("a b", a=N, b=N)]}, S),
     }
 )
@@ -71,7 +72,10 @@ def step(name: str, of: str, fields: dict[str, Any] | None = None, /, **given: A
         ([step("a", "text", {"forEach": "@input"}, text="@item")], array(S)),
         ([step("a", "open", {"forEach": "@input.l"}, n="@index")], obj("l", l={"type": "array"})),
         ([{"name": "z", "sleep": {"until": "@input.when"}}], obj("when", when=S)),
-        ([step("a", "either", a="@input.a")], obj("a", a={"anyOf": [S, N]})),
+        ([step("a", "either", a="@input.a")], obj("a", a=S)),
+        ([step("a", "either", a="@input.a", b=1)], obj("a", a={"anyOf": [S, N]})),
+        ([step("a", "kinds", kind="x", v="@input.v")], obj("v", v=S)),
+        ([step("a", "kinds", kind="y", v="@input.v")], obj("v", v=N)),
     ],
 )
 def test_the_input_is_what_all_uses_take(steps, schema):

@@ -19,6 +19,7 @@ from wonder.language.schemas import (
 )
 from wonder.language.schemas.composing import Composer, either_schema, object_schema
 from wonder.language.schemas.faults import show_value
+from wonder.language.schemas.narrowing import narrowed
 from wonder.language.schemas.presence import required_names
 from wonder.language.values import JsonValue
 from wonder.phases.errors import ErrorType, PhaseError
@@ -26,8 +27,8 @@ from wonder.phases.inference import InputUses
 from wonder.phases.refs import plain_value
 from wonder.phases.sources import Sight, Source, Unreadable
 
+# Of the differences between two schemas, how many are told: the others mostly come from these.
 _TOLD = 10
-"""Of the differences between two schemas, how many are told: the others mostly come from these."""
 
 _PLAIN = frozenset({"type", "properties", "required", "additionalProperties", "title", "description", "default"})
 _PLAIN |= {"$schema", "$id", "$comment", "$defs", "definitions", "examples", "deprecated", "format"}
@@ -122,7 +123,7 @@ class Flow:
             self._error("type_mismatch", path, message, expected=refusal.expected, actual=part.schema)
         elif part.members is not None:
             self._part_by_part = self._part_by_part and _is_plain(target)
-            self._fit_members(part.members, target, path, taker)
+            self._fit_members(part.members, narrowed(target, _known_of(part.members)), path, taker)
         else:
             self._part_by_part = self._part_by_part and _is_open(target)
             for index, element in enumerate(part.elements or ()):
@@ -227,6 +228,12 @@ def _is_open(schema: Schema) -> bool:
 def _is_plain(schema: Schema) -> bool:
     """Say whether an object fits as soon as its members do and all are there."""
     return schema is True or (isinstance(schema, dict) and schema.keys() <= _PLAIN)
+
+
+def _known_of(members: dict[str, _Part]) -> Schema:
+    """Describe what is known of members already; those of the input may be anything still, and there are no others."""
+    parts = {key: part.schema if part.source is None or part.source.is_known else {} for key, part in members.items()}
+    return object_schema(parts, [key for key, part in members.items() if not part.optional])
 
 
 def _in_list(part: _Part) -> _Part:

@@ -33,6 +33,11 @@ class Source:
     inside: bool = False
     """Whether something inside of it is read, and not it as a whole."""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether its schema says what it is."""
+        return self.input_path is None and self.unknown is None
+
     def at(self, path: tuple[str | int, ...], text: str, name: str) -> "Source | Unreadable":
         """Give what is known of the value at a path below; `text` is the ref, `name` what it begins with."""
         if not path:
