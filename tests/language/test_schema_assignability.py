@@ -136,6 +136,40 @@ def test_what_can_neither_be_proved_nor_refuted_is_told_as_such():
     assert not mismatch.certain
 
 
+def by_pattern(rest, **parts):
+    return {
+        "type": "object",
+        "additionalProperties": rest,
+        "patternProperties": {f"^{name}-": part for name, part in parts.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "fits"),
+    [
+        (by_pattern(N, x=S), by_pattern(N, x=S), True),
+        (by_pattern(N, x=S), by_pattern(S, x=S), False),
+        (by_pattern(S, x=N), by_pattern(S, x=S), False),
+        (by_pattern(False, x=N), by_pattern(False, x=S), False),
+        (by_pattern(False, x=S), by_pattern(S, x=S), True),
+        (by_pattern(False, x=N), {"type": "object", "additionalProperties": S}, False),
+        (by_pattern(False, x=N), {"type": "object", "additionalProperties": N}, True),
+        ({"type": "object", "additionalProperties": N}, by_pattern(N, x=S), False),
+        (by_pattern(False, x=S), by_pattern(S, y=N), True),
+        (by_pattern(False, x=S), by_pattern(S, x=S, **{"x-1": N}), False),
+    ],
+)
+def test_what_the_names_of_a_pattern_hold_has_to_fit_as_all_others_do(source, target, fits):
+    assert (assignable(source, target, declared=True) == []) is fits
+    assert (assignable(source, target) == []) is fits
+
+
+def test_a_tuple_that_allows_no_others_is_no_longer_than_it_lists():
+    pair = {"type": "array", "prefixItems": [S, S], "items": False, "minItems": 2}
+    assert assignable(pair, pair | {"maxItems": 2}) == []
+    assert assignable(pair, pair | {"maxItems": 1})
+
+
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [

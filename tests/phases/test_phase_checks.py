@@ -268,6 +268,29 @@ def test_an_element_that_a_shorter_tuple_lacks_may_be_missing(least, is_sound):
         )
 
 
+def test_a_list_with_refs_fits_a_tuple_of_its_length():
+    pair = {"type": "array", "prefixItems": [S, N], "items": False, "minItems": 2, "maxItems": 2}
+    tools = {"a/b": (ANY, S), "x/y": (obj("pair", pair=pair), ANY)}
+    first = {"name": "a", "tool": tool("a", "b")}
+    for given, errors in ((["@a.output", 0], 0), (["@a.output"], 1), (["@a.output", 0, 0], 1)):
+        step = {"name": "s", "tool": tool("x", "y"), "input": {"pair": given}}
+        assert len(errors_of(phases(first, step), known(tools))) == errors, given
+
+
+def test_what_has_no_refs_is_held_to_all_that_a_schema_says():
+    target = {"allOf": [obj("a", a=S)], "properties": {"b": S}, "unevaluatedProperties": False}
+    for given, errors in (({"a": "x", "b": "y"}, 0), ({"a": "x", "c": "y"}, 1)):
+        step = {"name": "s", "tool": tool("x", "y"), "input": given}
+        assert len(errors_of(phases(step), known({"x/y": (target, ANY)}))) == errors, given
+
+
+def test_what_the_input_schema_has_a_default_for_is_there():
+    step = {"name": "s", "tool": tool("old", "plain"), "input": {"text": "@input.text"}}
+    given = obj(text=S | {"default": "hi"})
+    sound(phases(step, input_schema=given), KNOWN)
+    assert only_error(phases(step, input_schema=obj(text=S)), KNOWN).message == "Expected string but it may be missing"
+
+
 def test_a_union_fits_what_takes_all_of_it_only():
     tools = {
         "a/b": (ANY, obj("x", x={"type": ["string", "number"]})),

@@ -9,6 +9,7 @@ from wonder.definitions.records.implementations import Sleep
 from wonder.language.refs import is_ref, refs_in
 from wonder.language.schemas import Schema, describe, disjoint, schema_faults
 from wonder.language.schemas.composing import list_schema, object_schema
+from wonder.language.schemas.defaults import filled_schema
 from wonder.phases.errors import PhaseError
 from wonder.phases.flow import Flow
 from wonder.phases.inference import InputUses
@@ -71,7 +72,7 @@ class _Checking:
         self.errors += structure_errors(self.workflow)
         if self.workflow.input_schema is not None:
             sound = self._schema_is_sound(self.workflow.input_schema, "", "input_schema", ("input_schema",))
-            self._input = Source(self.workflow.input_schema if sound else ANYTHING)
+            self._input = Source(filled_schema(self.workflow.input_schema) if sound else ANYTHING)
         for index, phase in enumerate(self.workflow.steps):
             given, sight = {}, self._sight(index)
             for position, step in enumerate(phase):

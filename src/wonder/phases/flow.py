@@ -66,8 +66,12 @@ class Flow:
         whole = self._part(template, ())
         before = self._found
         self._fit(whole, target, (), taker, required=True)
-        if self._found == before and not self._part_by_part:
-            # Alternatives of the whole, and what holds between its members.
+        if self._found > before or self._part_by_part:
+            return
+        # Alternatives of the whole, and what holds between its members.
+        if next(refs_in(template), None) is None:
+            self._fit_value(plain_value(template), target, ())
+        else:
             for mismatch in assignable(whole.schema, target, declared=True)[:_TOLD]:
                 self._mismatch(mismatch, (), None)
 

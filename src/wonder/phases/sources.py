@@ -15,7 +15,7 @@ InputPath: TypeAlias = tuple[str | int | None, ...]
 """A place in the workflow's input; None stands for each element of a list."""
 
 ANYTHING: Schema = {}
-_ELEMENTS_TOLD_APART = 50
+_ELEMENTS_TOLD_APART = 1_000
 
 
 @dataclass(frozen=True, slots=True)

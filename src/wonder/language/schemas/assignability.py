@@ -1,8 +1,9 @@
 """Whether every value of one schema fits another, and if not, where and why."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from wonder.language.schemas.branches import Branch, Bundle, BundleKey, Node, branches, bundle_key, kinds_of
 from wonder.language.schemas.describe import describe
@@ -13,6 +14,7 @@ from wonder.language.schemas.explain import explain
 from wonder.language.schemas.limits import listed, named
 from wonder.language.schemas.positions import Path, Schema
 from wonder.language.schemas.references import References, cut_out, refers
+from wonder.language.schemas.regexes import may_overlap
 from wonder.language.schemas.samples import Samples
 from wonder.language.values import JsonValue
 
@@ -24,8 +26,7 @@ _MISSING = "is never there"
 _MAY_BE_MISSING = "may be missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(Struct, frozen=True):
     """One place where values of the source need not fit the target; `"*"` in a path stands for any element.
 
     `certain` tells that a value of the source was found which the target refuses there. Otherwise it could not be shown
@@ -84,8 +85,7 @@ def _blamed_property(origin: Bundle, aim: Bundle, emptiness: Emptiness) -> tuple
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Site:
+class _Site(Struct, frozen=True):
     """A place where a branch of the source was not shown to fit, with what the target asks for there."""
 
     path: Path
@@ -187,18 +187,31 @@ class _Comparison:
             if name in required or not self.emptiness.is_empty(branch.property(name)):
                 for wanted in asked.property(name):
                     yield from self.sites(branch.property(name), wanted, (*path, name), levels - 1)
-        others = branch.other_properties()
-        if self.emptiness.is_empty(others):
-            return
-        by_pattern = named(aim.schema, "patternProperties").values()
-        for wanted in map(aim.below, [aim.schema.get("additionalProperties", True), *by_pattern]):
-            if self.sites(others, wanted, path, levels - 1):
-                yield _Site(path, branch.parts, (aim,), "no other properties than these")
+        if self._others_differ(branch, aim, levels):
+            yield _Site(path, branch.parts, (aim,), "no other properties than these")
+
+    def _others_differ(self, branch: Branch, aim: Node, levels: int) -> bool:
+        """Say whether properties whose names are not listed may not fit: those of each pattern, and all others."""
+        assert isinstance(aim.schema, dict)
+        patterns: list[tuple[str | None, Bundle]] = [*branch.by_pattern()]
+        own = {pattern for pattern, _ in patterns}
+        asked, rest = named(aim.schema, "patternProperties"), aim.schema.get("additionalProperties", True)
+        for pattern, held in [*patterns, (None, branch.other_properties(matches_none=True))]:
+            if self.emptiness.is_empty(held):
+                continue
+            if pattern is None:
+                wanted = [part for other, part in asked.items() if other not in own]
+            else:
+                wanted = [part for other, part in asked.items() if may_overlap(pattern, other)]
+            wanted += [] if pattern in asked else [rest]
+            if any(self.sites(held, aim.below(part), (), levels - 1) for part in wanted):
+                return True
+        return False
 
     def _element_sites(self, branch: Branch, aim: Node, path: Path, levels: int) -> Iterator[_Site]:
         asked = Branch("array", (aim,), None)
         for index in range(max(branch.elements_told_apart(), asked.elements_told_apart()) + 1):
-            if index >= branch.most("maxItems") or self.emptiness.is_empty(branch.element(index)):
+            if index >= branch.items_max() or self.emptiness.is_empty(branch.element(index)):
                 break
             for wanted in asked.element(index):
                 for site in self.sites(branch.element(index), wanted, (*path, "*"), levels - 1):

@@ -1,9 +1,11 @@
 """Schemas taken apart: several that hold together become branches, each of one kind of value, without alternatives."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wonder.language.schemas.equality import key_of, type_of
 from wonder.language.schemas.explain import fits
@@ -45,8 +47,7 @@ Bundle: TypeAlias = tuple[Node, ...]
 BundleKey: TypeAlias = frozenset[tuple[int, bool, bool]]
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """Values of one kind that fit all parts; a part's references and chosen alternatives are parts themselves."""
 
     kind: str
@@ -78,16 +79,23 @@ class Branch:
         found = [part.below(schema) for part in self.parts for schema in _for_property(part.schema, name)]
         return (*found, Node(False, self.parts[0].references)) if self._is_unlisted(name) else tuple(found)
 
-    def other_properties(self) -> Bundle:
-        """Give the nodes that hold for a property with a name that no schema lists."""
+    def other_properties(self, *, matches_none: bool = False) -> Bundle:
+        """Give the nodes that hold for a property with a name that no schema lists, and matches no pattern if told."""
         found = [
             part.below(part.schema["additionalProperties"])
             for part in self.parts
             if isinstance(part.schema, dict)
             and "additionalProperties" in part.schema
-            and not named(part.schema, "patternProperties")
+            and (matches_none or not named(part.schema, "patternProperties"))
         ]
         return (*found, Node(False, self.parts[0].references)) if self._is_unlisted(None) else tuple(found)
+
+    def by_pattern(self) -> Iterator[tuple[str, Bundle]]:
+        """Give the patterns of names, each with what holds for the properties that match it."""
+        for part in self.parts:
+            if isinstance(part.schema, dict):
+                for pattern, schema in named(part.schema, "patternProperties").items():
+                    yield pattern, (part.below(schema),)
 
     def by_values_of(self, name: str, most: int) -> list["Branch"]:
         """Take the branch apart by the values of a property that has some, at most so many; empty if it has not."""
@@ -110,6 +118,11 @@ class Branch:
     def elements_told_apart(self) -> int:
         """Give the number of first elements that have schemas of their own."""
         return max((len(listed(schema, "prefixItems")) for schema in self.schemas()), default=0)
+
+    def items_max(self) -> float:
+        """Give how many elements a list has at most; a tuple that allows no others has as many as it lists."""
+        closed = [len(listed(schema, "prefixItems")) for schema in self.schemas() if schema.get("items") is False]
+        return min([self.most("maxItems"), *closed])
 
     def _is_unlisted(self, name: str | None) -> bool:
         """Say whether a name is missing from a source that lists names, which then counts as not being there."""

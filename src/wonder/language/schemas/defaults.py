@@ -27,6 +27,29 @@ def compile_defaults(schema: Schema) -> Callable[[JsonValue], JsonValue]:
     return Defaults(references).fill
 
 
+def filled_schema(schema: Schema) -> Schema:
+    """Give the schema of values whose defaults were filled in: a property that has one is there.
+
+    What is behind a `$ref` stays as it is, because others may refer to it from where nothing is filled.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    made = dict(schema)
+    for keyword in ("items", "additionalProperties"):
+        if keyword in schema:
+            made[keyword] = filled_schema(as_schema(schema[keyword]))
+    for keyword in ("allOf", "prefixItems"):
+        if isinstance(held := schema.get(keyword), list):
+            made[keyword] = [filled_schema(as_schema(one)) for one in held]
+    if isinstance(properties := schema.get("properties"), dict):
+        made["properties"] = {name: filled_schema(as_schema(one)) for name, one in properties.items()}
+        there = [name for name, one in properties.items() if isinstance(one, dict) and "default" in one]
+        required = schema.get("required")
+        if there:
+            made["required"] = list(dict.fromkeys([*(required if isinstance(required, list) else []), *there]))
+    return made
+
+
 class _Part:
     """What several schemas that all look at one value say about defaults in it."""
 

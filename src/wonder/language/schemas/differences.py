@@ -17,7 +17,7 @@ def plain_differences(branch: Branch, aim: Node, emptiness: Emptiness) -> Iterat
         case "integer" | "fraction":
             yield from _number_differences(branch, schema)
         case "string":
-            yield from _size_differences(branch, schema, "minLength", "maxLength")
+            yield from _length_differences(branch, schema)
             if "pattern" in schema and all(part.get("pattern") != schema["pattern"] for part in branch.schemas()):
                 yield f"the pattern {schema['pattern']!r}"
         case "array":
@@ -51,17 +51,20 @@ def _steps_fit(branch: Branch, step: float) -> bool:
     return any(one == step or (one == int(one) and step == int(step) and one % step == 0) for one in own)
 
 
-def _size_differences(branch: Branch, schema: dict[str, JsonValue], least: str, most: str) -> Iterator[str]:
-    if least in schema and max(branch.least(least), 0) < number(schema[least]):
-        yield f"{least} {schema[least]}"
-    if most in schema and branch.most(most) > number(schema[most]):
-        yield f"{most} {schema[most]}"
+def _length_differences(branch: Branch, schema: dict[str, JsonValue]) -> Iterator[str]:
+    if "minLength" in schema and max(branch.least("minLength"), 0) < number(schema["minLength"]):
+        yield f"minLength {schema['minLength']}"
+    if "maxLength" in schema and branch.most("maxLength") > number(schema["maxLength"]):
+        yield f"maxLength {schema['maxLength']}"
 
 
 def _list_differences(branch: Branch, schema: dict[str, JsonValue]) -> Iterator[str]:
-    yield from _size_differences(branch, schema, "minItems", "maxItems")
+    if "minItems" in schema and max(branch.least("minItems"), 0) < number(schema["minItems"]):
+        yield f"minItems {schema['minItems']}"
+    if "maxItems" in schema and branch.items_max() > number(schema["maxItems"]):
+        yield f"maxItems {schema['maxItems']}"
     unique = any(part.get("uniqueItems") is True for part in branch.schemas())
-    if schema.get("uniqueItems") is True and not unique and branch.most("maxItems") > 1:
+    if schema.get("uniqueItems") is True and not unique and branch.items_max() > 1:
         yield "different elements"
     yield from (f"`{keyword}`" for keyword in ("contains", "unevaluatedItems") if keyword in schema)
 

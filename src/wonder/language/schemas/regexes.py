@@ -18,6 +18,8 @@ _SIZES = (64 * 1024, 256 * 1024, PATTERN_BYTES)
 
 ENGINE = jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES, dfa_size_limit=2 * PATTERN_BYTES)
 _BACKTRACKING = jsonschema_rs.FancyRegexOptions(backtrack_limit=1, size_limit=PATTERN_BYTES)
+# A letter that is repeated, or one of several alternatives, need not be there.
+_BEGINNING = re.compile(r"\^([\w\- ]+)(?![\w\- ?*{|])(?!.*\|)", re.DOTALL)
 _COUNTED = re.compile(r"\{[0-9]+(,[0-9]*)?\}")
 
 
@@ -43,6 +45,15 @@ def pattern_faults(patterns: list[tuple[Path, str]]) -> list[SchemaFault]:
 def pattern_matches(pattern: str, text: str) -> bool:
     """Say whether a pattern, which has been checked before, is found in a text."""
     return _compiled(pattern).is_valid(text)
+
+
+def may_overlap(pattern: str, other: str) -> bool:
+    """Say whether a text may match both; false only where both tell how it begins, each in another way."""
+    one, two = _BEGINNING.match(pattern), _BEGINNING.match(other)
+    if one is None or two is None:
+        return True
+    length = min(len(one[1]), len(two[1]))
+    return one[1][:length] == two[1][:length]
 
 
 @lru_cache(maxsize=256)
