@@ -144,11 +144,21 @@ async def test_a_tool_that_can_not_be_known_is_told_with_its_reason(
         assert told in str(errors)
 
 
-async def test_a_tool_whose_schema_is_none_is_not_used(store_url: str, tools: ToolFile) -> None:
-    tools.define(greet={"input": {"type": "object", "properties": {"who": {"$ref": "#/nowhere"}}}})
+async def test_a_tool_whose_schema_can_not_be_used_checks_its_input_itself(
+    store_url: str, tools: ToolFile, tmp_path: Path
+) -> None:
+    """What it gives can't be read into then; a schema with a look-ahead is one of JSON Schema all the same."""
+    broken = {"type": "object", "properties": {"line": {"type": "string", "pattern": "^(?!x)"}}}
+    gives = {"output": text_of("line"), "gives": {"line": "hello"}}
     async with running(store_url) as wonder:
+        tools.define(greet={"input": text_of("who"), **gives, "output": broken})
         errors = await refused(wonder, greeting(tools), start_servers=True)
-        assert "the input schema of the tool 'greet' of the MCP server 'tools' can't be used" in errors[0]["message"]
+        assert [error["type"] for error in errors] == ["missing_schema"]
+        assert "has an output schema that can't be used (the pattern" in errors[0]["message"]
+        tools = ToolFile(tmp_path, "others")
+        tools.define(greet={"input": broken, **gives})
+        run = await wonder.start(await wonder.deploy(greeting(tools), start_servers=True), {"who": "you"})
+        assert (await run.wait()).status == "completed"
 
 
 async def test_inv_8_a_secret_that_a_server_writes_into_a_schema_is_not_stored(

@@ -20,7 +20,7 @@ from wonder.actions.threads import Threads
 from wonder.definitions.records.resources import HttpServer, McpServer, StdioServer
 from wonder.errors import WonderError
 from wonder.language.redaction import Redactor
-from wonder.language.schemas import closest, schema_faults
+from wonder.language.schemas import closest
 from wonder.language.values import JsonValue, check_value
 from wonder.phases.known import ToolName, ToolSchemas
 from wonder.storage.named_resources import find_resource, load_resource
@@ -186,11 +186,12 @@ def _schemas(server: str, name: str, tools: Tools | str) -> ToolSchemas | str:
 
 
 def _fault(schema: JsonValue) -> str | None:
+    """Say why a schema is not even JSON; one that Wonder can't use as a schema is for the phases to judge."""
     try:
-        faults = schema_faults(check_value(schema))
+        check_value(schema)
     except WonderError as error:
         return str(error)
-    return str(faults[0]) if faults else None
+    return None
 
 
 def _not_started(name: str, connection: StdioServer | HttpServer) -> str:
