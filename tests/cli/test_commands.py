@@ -234,8 +234,10 @@ def test_the_same_commands_work_on_postgresql(
 
 def test_the_program_reads_standard_input_and_survives_a_closed_pipe(folder: Path) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    read = subprocess.run([WONDER, "validate", "-"], input=GREET_EVERYONE.encode(), capture_output=True, check=False)
-    assert (read.returncode, read.stdout.decode()) == (0, "✓ <stdin>: valid\n")
+    for program in ([WONDER], [sys.executable, "-m", "wonder"]):
+        command = [*program, "validate", "-"]
+        read = subprocess.run(command, input=GREET_EVERYONE.encode(), capture_output=True, check=False)
+        assert (read.returncode, read.stdout.decode()) == (0, "✓ <stdin>: valid\n")
     piped = subprocess.run(
         f"{WONDER} schema | head -c 10", shell=True, capture_output=True, check=False, env=environment
     )
