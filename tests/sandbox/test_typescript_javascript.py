@@ -116,7 +116,7 @@ async def test_phs_5_everything_that_the_library_declares_is_there_when_a_transf
     assert missing == []
 
 
-NOT_AT_PROTOTYPE = {("RegExp", "lastIndex"), ("Error", "cause")}
+NOT_AT_PROTOTYPE = {("RegExp", "lastIndex"), ("Error", "cause"), ("AggregateError", "errors")}
 
 
 async def test_phs_5_the_library_names_no_clock_no_chance_and_nothing_outside() -> None:
@@ -126,3 +126,22 @@ async def test_phs_5_the_library_names_no_clock_no_chance_and_nothing_outside() 
         "Date performance random crypto fetch setTimeout setInterval Promise eval WeakRef Intl console require process"
     )
     assert [name for name in impure.split() if re.search(rf"\b{name}\b", code)] == []
+
+
+async def test_phs_5_views_that_only_read_groups_of_errors_and_places_of_matches_are_known(
+    compiler: TypeScriptCompiler,
+) -> None:
+    source = """type Input = { words: string[] }
+type Output = { size: number; found: boolean; at: number; errors: number }
+const count = (known: ReadonlyMap<string, number>, names: ReadonlySet<string>) => known.size + names.size
+export default (input: Input): Output => {
+  const known = new Map(input.words.map((word) => [word, word.length] as const))
+  const at = /b/d.exec("ab")?.indices?.[0]?.[0] ?? -1
+  const failed = new AggregateError([new Error("a"), new RangeError("b")], "both")
+  return { size: count(known, new Set(known.keys())), found: known.has("a"), at, errors: failed.errors.length }
+}"""
+    compiled = await compiler.compile(source)
+    context = _quickjs.Context()
+    context.eval(compiled.javascript)
+    given = context.eval('JSON.stringify(__transform({ words: ["a", "bb"] }))')
+    assert json.loads(given) == {"size": 4, "found": True, "at": 1, "errors": 2}

@@ -265,6 +265,16 @@ interface Map<K, V> {
   set(key: K, value: V): this;
   values(): MapIterator<V>;
 }
+interface ReadonlyMap<K, V> {
+  readonly size: number;
+  [Symbol.iterator](): MapIterator<[K, V]>;
+  entries(): MapIterator<[K, V]>;
+  forEach(take: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void;
+  get(key: K): V | undefined;
+  has(key: K): boolean;
+  keys(): MapIterator<K>;
+  values(): MapIterator<V>;
+}
 interface MapConstructor {
   new (): Map<any, any>;
   new <K, V>(entries?: Iterable<readonly [K, V]> | null): Map<K, V>;
@@ -278,6 +288,15 @@ interface Set<T> {
   delete(value: T): boolean;
   entries(): SetIterator<[T, T]>;
   forEach(take: (value: T, same: T, set: Set<T>) => void): void;
+  has(value: T): boolean;
+  keys(): SetIterator<T>;
+  values(): SetIterator<T>;
+}
+interface ReadonlySet<T> {
+  readonly size: number;
+  [Symbol.iterator](): SetIterator<T>;
+  entries(): SetIterator<[T, T]>;
+  forEach(take: (value: T, same: T, set: ReadonlySet<T>) => void): void;
   has(value: T): boolean;
   keys(): SetIterator<T>;
   values(): SetIterator<T>;
@@ -377,12 +396,17 @@ interface RegExpMatchArray extends Array<string> {
   index?: number;
   input?: string;
   groups?: { [name: string]: string };
+  indices?: RegExpIndicesArray;
+}
+interface RegExpIndicesArray extends Array<[number, number]> {
+  groups?: { [name: string]: [number, number] };
 }
 interface RegExpExecArray extends Array<string> {
   0: string;
   index: number;
   input: string;
   groups?: { [name: string]: string };
+  indices?: RegExpIndicesArray;
 }
 interface RegExp {
   readonly dotAll: boolean;
@@ -522,6 +546,13 @@ interface ErrorConstructor {
   new (message?: string, options?: { cause?: unknown }): Error;
   (message?: string, options?: { cause?: unknown }): Error;
 }
+interface AggregateError extends Error {
+  errors: any[];
+}
+interface AggregateErrorConstructor {
+  new (errors: Iterable<any>, message?: string, options?: { cause?: unknown }): AggregateError;
+  (errors: Iterable<any>, message?: string, options?: { cause?: unknown }): AggregateError;
+}
 interface EvalError extends Error {}
 interface RangeError extends Error {}
 interface ReferenceError extends Error {}
@@ -529,6 +560,7 @@ interface SyntaxError extends Error {}
 interface TypeError extends Error {}
 interface URIError extends Error {}
 declare var Error: ErrorConstructor;
+declare var AggregateError: AggregateErrorConstructor;
 declare var RangeError: ErrorConstructor;
 declare var ReferenceError: ErrorConstructor;
 declare var SyntaxError: ErrorConstructor;
