@@ -180,6 +180,19 @@ async def test_inv_8_a_secret_that_a_server_writes_into_a_schema_is_not_stored(
         assert "canary" not in kept
 
 
+async def test_phs_4_a_fault_of_shape_hides_no_ref_to_a_step_that_is_not_there(store_url: str) -> None:
+    """Unless a step, or its name, could not be read."""
+    sleeps = [[{"name": "a", "sleep": {"ms": -1}, "bogus": 1}], [{"name": "b", "sleep": {"until": "@zz.output"}}]]
+    trigger = {"workflowId": "other", "inputs": {"x": "@nope.output"}, "max_retries": -1}
+    async with running(store_url) as wonder:
+        errors = await refused(wonder, phases("sleeps", *sleeps, triggers=[trigger]))
+        found = sorted((error["type"], error.get("ref") or "") for error in errors)
+        assert found == [("invalid_step", "")] * 3 + [("missing_ref", "@nope.output"), ("missing_ref", "@zz.output")]
+        sleeps[0][0]["name"] = 5
+        errors = await refused(wonder, phases("sleeps", *sleeps, triggers=[trigger]))
+        assert {error["type"] for error in errors} == {"invalid_step"}
+
+
 async def test_phs_4_all_errors_are_told_at_once_whatever_they_are(store_url: str, tools: ToolFile) -> None:
     """Of shape, of refs, of TypeScript, of the servers; what only follows from another is not told."""
     steps = [

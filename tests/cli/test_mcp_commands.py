@@ -62,7 +62,7 @@ def test_the_tools_of_a_server_are_shown(project: Path, capsys: pytest.CaptureFi
     assert status == 0
     assert "get-sum" in [tool["name"] for tool in found["tools"]]
     assert main(["mcp", "tools", "good"]) == 0
-    assert capsys.readouterr().out == "do  \n  n: integer (optional)\n"
+    assert capsys.readouterr().out == "do  \n  n: integer (optional)\n  gives anything: it has no output schema\n"
     assert (project / "log").read_text().endswith("ended\n")
 
 

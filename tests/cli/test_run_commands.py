@@ -167,11 +167,17 @@ def test_a_failed_run_is_retried_as_a_new_one_and_the_old_one_stays(
     status, retried = run_json(capsys, "runs", "retry", failed["run_id"])
     assert (status, retried["output"]) == (0, {"n": 42})
     assert retried["run_id"] != failed["run_id"]
+    shown = run_json(capsys, "runs", "show", retried["run_id"])[1]
+    assert [(token["node"], token["status"]) for token in shown["tokens"]] == [("work", "completed")]
+    assert main(["runs", "show", retried["run_id"]]) == 0
+    assert f"\n  retry of run {failed['run_id']}\n" in capsys.readouterr().out
     assert run_json(capsys, "runs", "show", failed["run_id"])[1]["status"] == "failed"
     events = run_json(capsys, "runs", "events", failed["run_id"])[1]
     dispatched = next(event["sequence_number"] for event in events if event["event_type"] == "token_dispatched")
     forked = run_json(capsys, "runs", "fork", failed["run_id"], "--at", str(dispatched), "--state", '{"n": 7}')[1]
     assert forked["output"] == {"n": 7}
+    assert main(["runs", "show", forked["run_id"]]) == 0
+    assert f"\n  forked from run {failed['run_id']} after event {dispatched}\n" in capsys.readouterr().out
     status, refused = run_json(capsys, "runs", "retry", retried["run_id"])
     assert (status, refused["code"]) == (2, "FORK_REFUSED")
     for run in (failed, retried, forked):

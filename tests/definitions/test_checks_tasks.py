@@ -277,6 +277,40 @@ def test_phs_6_a_trigger_names_what_can_be_there(trigger: dict[str, Any], code: 
     assert [fault.code for fault in faults_in(definition)] == ([code] if code else [])
 
 
+@pytest.mark.parametrize(
+    ("inputs", "place", "words"),
+    [
+        ({"id": "@item.id", "n": "@index"}, None, ""),
+        ({"id": "@output.any", "n": 1, "more": 2}, None, ""),  # nothing is known of it
+        ({"id": "@@item", "n": 1}, None, ""),
+        ({"n": 1}, "inputs", "'id' is missing"),
+        ({"id": "@index", "n": 1}, "inputs.id", "expected string, but got integer"),
+        ({"id": "@item.n", "n": 1}, "inputs.id", "expected string, but got number"),
+        ({"id": "x", "n": "@output.rows"}, "inputs.n", "expected number, but got"),
+        ({"id": 7, "n": 1}, "inputs.id", "expected string, but got 7"),
+    ],
+)
+def test_phs_6_inputs_that_the_target_would_refuse_whatever_is_given_are_a_warning(
+    inputs: dict[str, Any], place: str | None, words: str
+) -> None:
+    """No error: the target is looked up when the trigger fires, and may be another then."""
+    row = {"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "number"}}}
+    rows = {"type": "object", "properties": {"rows": {"type": "array", "items": row}, "any": {}}}
+    trigger = {"workflowId": "other", "inputs": inputs, "forEach": "@output.rows"}
+    takes = {
+        "type": "object",
+        "required": ["id", "n", "day"],
+        "properties": {"id": {"type": "string"}, "n": {"type": "number"}, "day": {"type": "string", "default": "x"}},
+    }
+    definition = workflow({"n": noop()}, output_schema=rows, triggers=[trigger])
+    definition["workflows"] = {"other": {"initial_node": "n", "nodes": {"n": noop()}, "input_schema": takes}}
+    found = faults_in(definition)
+    assert [(fault.code, fault.severity) for fault in found] == ([("trigger_input", "warning")] if place else [])
+    for fault in found:
+        assert ".".join(map(str, fault.path)).endswith(f"triggers.0.{place}")
+        assert words in fault.message
+
+
 def test_a_node_that_was_cut_out_does_not_hide_the_faults_beside_it() -> None:
     nodes = {"a": noop(), "b": {"task": 3}, "c": noop(input_mapping={"x": "$.input.y"}), "d": noop(nonsense=1)}
     definition = graph("a > b", "b > c", "c > d", "d > nowhere", nodes=nodes, timeout_ms="soon")

@@ -38,6 +38,8 @@ def faults(**schedule: Any) -> list[tuple[str, str, str]]:
         ({"every_ms": 10, "cron": ...}, "out_of_range", "every_ms", "at least 1,000"),
         ({"time_zone": "Europe/Berln"}, "bad_time_zone", "time_zone", "did you mean 'Europe/Berlin'?"),
         ({"time_zone": "Mars/Base"}, "bad_time_zone", "time_zone", "such as Europe/Berlin or UTC"),
+        ({"time_zone": "PST"}, "bad_time_zone", "time_zone", "such as Europe/Berlin or UTC"),  # and not EST
+        ({"time_zone": "utc"}, "bad_time_zone", "time_zone", "did you mean 'UTC'?"),
         ({"starts_at": "2026-02-30"}, "bad_moment", "starts_at", "there is no such day"),
         ({"ends_at": "next week"}, "bad_moment", "ends_at", "write 2030-01-31, or 2030-01-31T08:00:00Z"),
         ({"starts_at": "2027-01-01", "ends_at": "2026-01-01"}, "never_comes", "ends_at", "choose a later end"),

@@ -93,6 +93,8 @@ def test_a_text_that_is_not_strict_json_is_refused_with_its_place(
         ("[1,]", "remove the comma before it, or write the missing value"),
         ("[01]", "write numbers as 1, -2.5 or 1e3, without a plus sign or leading zeros"),
         ("[1, # c\n]", "JSON has no comments; remove it, or name the file .yaml"),
+        ('{"a": 1, // c\n "b": 2}', "JSON has no comments; remove it, or name the file .yaml"),
+        ("name: x\nsteps: []\n", "begin with {; a file in YAML is named .yaml"),
         ("['a']", "write texts in double quotes"),
     ],
 )

@@ -90,7 +90,8 @@ def test_an_error_that_a_newcomer_meets_says_how_to_mend_it(steps: list[dict[str
         ("@@input.name", False),  # a text that begins with @
         ("mail ada@input.example.org", False),
         ("@somebody, look at @input", False),  # a ref that is wrong, and told as that
-        ("{not one of ours}", False),
+        ("{{not one of ours}}", False),
+        ("fill in {input}", False),  # a tool may have templates of its own
     ],
 )
 def test_a_text_that_seems_to_hold_a_ref_is_noticed(text: str, is_like: bool) -> None:
@@ -179,6 +180,28 @@ def test_an_error_stands_at_its_place_also_behind_a_step_that_can_not_be_read() 
     nap = {"name": "nap", "sleep": {"ms": 1}, "retry": {}}
     found = faults(form([{"nam": "first", "sleep": {"ms": 1}}, nap]))
     assert ("steps", 0, 1, "retry") in [fault.path for fault in found]
+
+
+@pytest.mark.parametrize(
+    ("reason", "hint"),
+    [
+        ("the MCP server 's' is lost: it ended with exit status 1", "run the server's command by hand, in this folder"),
+        ("the MCP server 's' is lost: … No module named 'mcp'", "this `python` has no mcp SDK"),
+        ("the MCP server 's' is new with this file; add --start-servers", ""),
+    ],
+)
+def test_why_a_server_can_not_be_asked_is_told_once_with_what_to_do(reason: str, hint: str) -> None:
+    """In the errors' own shape each has its reason (PHS-4)."""
+    steps = [{"name": name, "tool": tool("s", name)} for name in ("a", "b", "c")]
+    what = known({"s/a": reason, "s/b": reason, "s/c": "the MCP server 's' has no tool 'c'"})
+    reading = read_phase_form(form(*steps))
+    assert reading.workflow
+    first, second, third = reading.faults_of(check(reading.workflow, what).errors)
+    assert first.message == f"Nothing is known of the tool 'a' of 's': {reason}"
+    assert hint in first.hint
+    assert (second.message, second.hint) == ("Nothing is known of the tool 'b' of 's': see steps[0][0].tool", "")
+    assert second.as_json()["message"] == f"Nothing is known of the tool 'b' of 's': {reason}"
+    assert third.message.endswith("has no tool 'c'")
 
 
 def test_a_server_that_can_not_be_read_is_told_once_and_not_at_its_tools() -> None:

@@ -89,6 +89,22 @@ async def test_every_example_with_triggers_chains_its_workflows(store_url: str) 
         assert await outputs_of(wonder, "handle-failure", 1) == [{"note": "o-1: the card was declined"}]
 
 
+def test_the_first_steps_run_as_their_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All kinds of steps, a trigger and a schedule; commands are started in the folder that one is in."""
+    monkeypatch.chdir("samples/phases/first")
+    monkeypatch.setenv("WONDER_DATABASE_URL", f"sqlite:///{tmp_path / 'first.db'}")
+    assert main(["deploy", "tell-customer.yaml", "charge-orders.yaml", "--start-servers"]) == 0
+    deployed = capsys.readouterr().out
+    assert "warning" not in deployed
+    assert "schedule nightly (new or changed)" in deployed
+    assert main(["run", "charge-orders", "--input", '{"day": "2026-11-16"}']) == 0
+    said = capsys.readouterr().out
+    assert '{"ids":["2026-11-16-a","2026-11-16-c"],"total":1550,"title":"Orders of 2026-11-16"}' in said
+    assert "↳ triggered 2 runs: 2 completed" in said
+
+
 def test_phs_4_the_mistakes_of_the_source_are_told_as_it_tells_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

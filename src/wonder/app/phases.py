@@ -4,9 +4,10 @@ Transforms of graphs are compiled on the same way, so that a mistake in one is t
 """
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from wonder.app.phase_faults import PhaseReading, read_phase_form
 from wonder.app.tools import KnownTools, Servers, ToolDirectory, all_of
@@ -44,10 +45,12 @@ async def compile_loaded(
         for workflow in workflows:
             servers |= workflow.mcp_servers
         known = await learn(map(needs, workflows), servers, directory, transforms, start_servers=start_servers)
+        written = loaded.phases.mcp_servers
+        unreadable = written.keys() - servers.keys() if isinstance(written, dict) else ()
         compiled: dict[Path, CompiledPhases] = {}
         faults: list[Fault] = []
         for reading in readings:
-            found, one = _compile(reading, known, loaded.written)
+            found, one = _compile(reading, known, loaded.written, unreadable)
             faults += found
             if one:
                 compiled[reading.form.path] = one
@@ -90,14 +93,17 @@ def tools_of(workflow: PhaseWorkflow, known: KnownTools) -> list[dict[str, Any]]
     return found
 
 
-def _compile(reading: PhaseReading, known: Known, written: bytes) -> tuple[list[Fault], CompiledPhases | None]:
+def _compile(
+    reading: PhaseReading, known: Known, written: bytes, unreadable: Collection[str]
+) -> tuple[list[Fault], CompiledPhases | None]:
     faults = list(reading.faults)
     if reading.workflow is None:
         return faults, None
     checked = check(reading.workflow, known)
-    faults += reading.faults_of(checked.errors)
+    faults += reading.faults_of(checked.errors, unreadable)
     if faults or checked.errors:
         return faults, None
+    faults = reading.warnings()
     kept = PhaseDraft(_written(reading.form, written), checked.cached(), tools_of(reading.workflow, dict(known.tools)))
     return faults, CompiledPhases(compile_phases(reading.workflow, checked), kept)
 

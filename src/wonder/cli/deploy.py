@@ -11,6 +11,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from wonder.app import App, open_app
+from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.files import DefinitionFile, read_definition_file
 from wonder.cli.output import color, count, print_faults, print_json, visible
 from wonder.cli.settings import add_database_option, database_setting
@@ -30,21 +31,21 @@ def configure(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """Store all files that can be, in the order given: a later one may name what an earlier one holds."""
     files = [read_definition_file(name) for name in given.files]
-    results = asyncio.run(_deploy(files, database_setting(given.db).value, start_servers=given.start_servers))
-    if given.json:
-        print_json({"files": [_as_json(file, deployed) for file, deployed in results]})
-    else:
-        for file, deployed in results:
-            print_faults(file.faults, file.lines)
-            _print_result(file, deployed)
+    return asyncio.run(_run(given, files))
+
+
+async def _run(given: Namespace, files: list[DefinitionFile]) -> int:
+    async with open_app(database_setting(given.db).value) as app:
+        results = [(file, await _deploy_one(app, file, given.start_servers)) for file in files]
+        if given.json:
+            print_json({"files": [_as_json(file, deployed) for file, deployed in results]})
+        else:
+            for file, deployed in results:
+                print_faults(file.faults, file.lines)
+                _print_result(file, deployed)
+            if any(deployed and deployed.schedules for _, deployed in results):
+                await print_if_nobody_runs(app.store, "schedules start runs")
     return 0 if all(deployed for _, deployed in results) else 2
-
-
-async def _deploy(
-    files: list[DefinitionFile], url: str, *, start_servers: bool
-) -> list[tuple[DefinitionFile, Deployed | None]]:
-    async with open_app(url) as app:
-        return [(file, await _deploy_one(app, file, start_servers)) for file in files]
 
 
 async def _deploy_one(app: App, file: DefinitionFile, start_servers: bool) -> Deployed | None:
@@ -69,13 +70,13 @@ def _print_result(file: DefinitionFile, deployed: Deployed | None) -> None:
     fresh = [stored for _, stored in deployed.others if stored.is_new]
     kept = len(deployed.others) - len(fresh)
     parts = f"{count(len(fresh), 'new version')}, {kept} unchanged"
-    for name, is_changed in deployed.schedules:
-        state = color("good", "new or changed") if is_changed else "unchanged"
-        print(f"{color('good', '✓')} {visible(file.name)}: schedule {color('bold', name)} ({state})")
     if deployed.workflows and deployed.others:
         print(f"  its parts: {parts}")
     elif not deployed.workflows and not deployed.schedules:
         print(f"{color('good', '✓')} {visible(file.name)}: " + (parts if deployed.others else "stored"))
+    for name, is_changed in deployed.schedules:
+        state = color("good", "new or changed") if is_changed else "unchanged"
+        print(f"{color('good', '✓')} {visible(file.name)}: schedule {color('bold', name)} ({state})")
 
 
 def _as_json(file: DefinitionFile, deployed: Deployed | None) -> dict[str, Any]:

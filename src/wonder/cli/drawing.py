@@ -1,6 +1,7 @@
 """Draws a workflow's graph in a terminal: each node once, with its ways out under it."""
 
 from collections import deque
+from collections.abc import Iterator
 
 from wonder.cli.output import color, visible
 from wonder.definitions.records.graph import ExpressionCondition, Node, Transition
@@ -26,7 +27,15 @@ def draw_graph(written: Written) -> str:
             lines.append(f"  {corner}─▶ {refs[transition.to_node_id]}{_says(transition)}")
         if not ways:
             lines.append(f"  {color('dim', '■ ends here')}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_triggers(written)])
+
+
+def _triggers(written: Written) -> Iterator[str]:
+    """Say which workflows start when a run has completed (PHS-6)."""
+    for trigger in written.form.get("triggers") or written.form["workflow"].get("triggers") or ():
+        each = f"  for each item of {trigger['forEach']}" if trigger.get("forEach") else ""
+        target = color("bold", visible(trigger["workflowId"]))
+        yield f"{color('bold', '↳')} triggers {target}{color('dim', visible(each))}"
 
 
 def _reached_in_order(start: str, leaving: dict[str, list[Transition]]) -> list[str]:

@@ -9,19 +9,20 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from wonder.errors import WonderError
+from wonder.garbage import seldom_collected
 
 # Start-up matters, so a command's module is imported when it is used, and help is printed from this table alone.
 COMMANDS = {
-    "run": "check a definition file, store it, and run it to its end",
+    "run": "check a definition file, store it, and run it to its end; or run a workflow that is stored",
     "validate": "check definition files and say everything that is wrong with them",
     "deploy": "check definition files and store them, with versions",
     "schema": "print the JSON Schema of definition files, for editors",
     "workflows": "list and show what is stored, with versions and their differences",
-    "runs": "list and show runs, and cancel, pause or resume them",
+    "runs": "list and show runs, their events and contexts; cancel, pause, resume, retry or fork them",
     "inbox": "list what runs wait for people to answer",
     "answer": "answer what a run asks a person",
     "events": "send an event to what waits for it",
-    "schedules": "start workflows at planned times: create, list, pause, resume and delete schedules",
+    "schedules": "start workflows at planned times: create, list, pause and delete schedules, and run them",
     "actions": "list and show the kinds of action, with an example of each",
     "secrets": "store, list, delete and seal anew what actions may use but nobody may see",
     "project": "show and change the project's settings: budget, limits, defaults",
@@ -38,6 +39,8 @@ _EPILOG = """\
 exit status: 0 done, 1 failed, 2 not accepted (a mistake in a definition or in the command line), 3 not ended: only a
 person or an outside event can move the run on
 
+A run, and what a schedule or a trigger starts, goes on while some process runs the engine: `wonder run` until its own
+run has ended, `wonder schedules run` for all there are, until interrupted.
 Data is in .wonder/ of the working directory unless --db, WONDER_DATABASE_URL or `database_url` in wonder.toml says
 otherwise (sqlite:///path/to/file.db or postgresql://user@host/name).
 `wonder COMMAND --help` says more about a command."""
@@ -55,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wonder {version('wonder-workflows')}")
         return 0
     if words[0] not in COMMANDS:
-        return _refuse(BadUsage(f"there is no command {words[0]!r}; `wonder --help` lists them"), "--json" in words)
+        return _refuse(BadUsage(_no_command(words[0])), "--json" in words)
     return _run(words[0], words[1:])
 
 
@@ -68,7 +71,8 @@ def entry() -> None:
     if sys.stdout is None:  # closed by who called us
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
-        status = main()
+        with seldom_collected():
+            status = main()
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -102,6 +106,14 @@ def _help() -> str:
     return f"usage: wonder COMMAND [...]\n\nA durable workflow engine.\n\ncommands:\n{rows}\n\n{_EPILOG}"
 
 
+def _no_command(word: str) -> str:
+    from difflib import get_close_matches  # only who has mistyped waits for it
+
+    near = get_close_matches(word, COMMANDS, n=1, cutoff=0.7)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"there is no command {word!r}; {meant}`wonder --help` lists them"
+
+
 def _run(name: str, words: Sequence[str]) -> int:
     command = import_module(f"wonder.cli.{name}")
     parser = _Parser(
@@ -129,8 +141,14 @@ def _run(name: str, words: Sequence[str]) -> int:
         return 130
 
 
+# Where to look for what a command has not found, by what it is called in errors.
+_LISTS = {"workflow": "workflows list", "run": "runs list", "schedule": "schedules list", "inbox item": "inbox"}
+
+
 def _refuse(error: WonderError, as_json: bool) -> int:
     print(f"wonder: {error}", file=sys.stderr)
+    if error.code == "NOT_FOUND" and (where := _LISTS.get(getattr(error, "kind", ""))):
+        print(f"see `wonder {where}`", file=sys.stderr)
     if as_json:
         from wonder.cli.output import print_json  # heavy, and most commands are not refused
 

@@ -23,6 +23,7 @@ from wonder.cli.output import color, print_json, print_table, visible
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.definitions.records.resources import McpServer, StdioServer
 from wonder.language.redaction import Redactor
+from wonder.language.schemas import describe
 from wonder.storage.named_resources import list_resources
 from wonder.storage.secret_keys import key_source
 
@@ -113,6 +114,8 @@ def _show(tools: "list[Tool]", redactor: Redactor, given: Namespace) -> None:
         for name, held in (schema.get("properties") or {}).items():
             kind = held.get("type", "any") if isinstance(held, dict) else "any"
             print(f"  {visible(str(name))}: {visible(str(kind))}{'' if name in required else ' (optional)'}")
+        gives = describe(tool["output_schema"]) if "output_schema" in tool else "anything: it has no output schema"
+        print(f"  {color('dim', 'gives')} {visible(gives)}")
 
 
 def _failed(failure: ActionFailed, redactor: Redactor, given: Namespace) -> int:

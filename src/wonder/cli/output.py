@@ -39,8 +39,10 @@ def print_faults(faults: Iterable[Fault], lines: Sequence[str]) -> None:
     """Print each fault with its line of the source, a mark under the place, and how to mend it."""
     for fault in faults:
         where = f"{visible(fault.place.file)}:{fault.place.line}:{fault.place.column}: " if fault.place else ""
-        said = f"{color(fault.severity, fault.severity)} {fault.code}: {visible(fault.message)}"
-        print(f"{color('bold', where)}{said}")
+        said, *more = map(visible, fault.message.split("\n"))
+        print(f"{color('bold', where)}{color(fault.severity, fault.severity)} {fault.code}: {said}")
+        for line in more:  # as the TypeScript compiler tells why two types differ
+            print(f"    {line}")
         if fault.place and 0 < fault.place.line <= len(lines):
             _print_line(lines[fault.place.line - 1], fault.place.line, fault.place.column)
         if fault.path:

@@ -1,8 +1,11 @@
 """What a person or a program is told when a run has ended, or waits for somebody."""
 
+import asyncio
+import sys
 from collections.abc import Mapping
 
 from wonder.app.api import Run, Wonder
+from wonder.cli.live_view import watch
 from wonder.cli.output import color, print_json
 from wonder.cli.questions import event_lines, question_lines
 from wonder.cli.triggered import follow_triggered
@@ -11,9 +14,26 @@ from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.standing import awaited_events, open_questions
 
 _STATUSES = {"completed": 0, "failed": 1, "cancelled": 1}
+_KEPT = (
+    "the run {} is kept, and goes on where it was while some process runs the engine: `wonder schedules run` here, "
+    "or a program that has the database open"
+)
 
 
-async def report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json: bool) -> int:
+async def follow_run(wonder: Wonder, started: Run, *, as_json: bool) -> int:
+    """Watch a run until it has ended or waits for somebody, and give the exit status.
+
+    Who interrupts it is told that the run is kept, and how it goes on.
+    """
+    try:
+        header = await watch(wonder, started.id, quiet=as_json)
+        return await _report_run(wonder, started, header, as_json=as_json)
+    except asyncio.CancelledError:
+        print(_KEPT.format(started.id), file=sys.stderr)
+        raise
+
+
+async def _report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json: bool) -> int:
     """Print how a run stands, and give the exit status for it (SPEC 13).
 
     What it has triggered is waited for as well: no other process might go on with it.
@@ -44,6 +64,8 @@ async def _report_triggered(wonder: Wonder, started: Run, statuses: Mapping[str,
     for firing in (await wonder.triggers(started.id)).triggers:
         if firing.status == "failed" and firing.failure:
             print(f"  {color('error', '✗')} trigger of {firing.workflow_id!r}: {firing.failure.message}")
+        elif firing.status == "skipped" and firing.failure:
+            print(f"  {color('dim', '–')} trigger of {firing.workflow_id!r} skipped: {firing.failure.message}")
     if statuses:
         told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
         total = sum(statuses.values())

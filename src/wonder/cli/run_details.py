@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from wonder.app import App
-from wonder.cli.output import color, print_json, print_table
+from wonder.cli.output import color, print_json, print_table, visible
 from wonder.cli.questions import event_lines, question_lines
 from wonder.cli.run_headers import header_json, shown_length, shown_time, shown_took
 from wonder.cli.run_triggers import Triggered, load_triggered, print_triggered, triggered_json
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.engine.decisions import RecordEvent
-from wonder.language.values import encode_json
+from wonder.language.values import JsonValue, encode_json
 from wonder.storage.definitions import load_definition
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import RunHeader, children_of_run, load_header
 from wonder.storage.runs.looking import InboxItem, StoredToken, events_of_run, tokens_of_run
 from wonder.storage.runs.standing import AwaitedEvent, awaited_events, open_questions
+from wonder.storage.schedules import find_schedule
 from wonder.storage.spending import calls_full_until
 from wonder.storage.store import Reader
 from wonder.storage.tenancy import load_project
@@ -23,6 +25,10 @@ from wonder.storage.tenancy import load_project
 _MARKS = {"completed": ("good", "✓"), "failed": ("error", "✗"), "cancelled": ("error", "✗")}
 _CHILDREN_MAX = 20
 _ENDS = ("node_completed", "node_failed")
+_INPUT_SHOWN = 300
+_TOKENS_SHOWN = 1_000
+# The tokens that a retry or a fork begins with are numbered before its first event.
+_BEFORE_ALL = -(2**62)
 
 
 @dataclass
@@ -57,6 +63,10 @@ class RunDetails:
     events: list[AwaitedEvent]
     calls_wait_until_ms: int | None
     triggered: Triggered
+    input: JsonValue
+    """What it was started with; None where its first events are gone."""
+    schedule: str | None
+    """The schedule that started it."""
 
 
 def attempts_in(metadata: dict[str, Any]) -> int:
@@ -72,16 +82,19 @@ async def load_details(app: App, run_id: str) -> RunDetails:
     """Load all that is shown of a run; raises NotFound."""
     store = app.store
     header = await load_header(store, run_id)
+    executions, run_input = await _told_by_events(store, header)
     return RunDetails(
         header,
         await load_definition(store, WorkflowDef, header.workflow_def_id, header.workflow_version),
-        await tokens_of_run(store, header.id),
-        await _executions(store, header.id),
+        await tokens_of_run(store, header.id, after=_BEFORE_ALL, limit=_TOKENS_SHOWN),
+        executions,
         await children_of_run(store, header.id),
         await open_questions(store, header.id),
         await awaited_events(store, header.id),
         None if header.has_ended else await _calls_wait_until(store, header.project_id),
         await load_triggered(store, header.id),
+        run_input,
+        await _schedule(store, header),
     )
 
 
@@ -109,6 +122,10 @@ def print_details_json(details: RunDetails) -> None:
         {
             **header_json(details.header),
             "workflow": details.definition.name,
+            "input": details.input,
+            "schedule": details.schedule,
+            "retry_of_run_id": details.header.retry_of_run_id,
+            "forked_from_run_id": details.header.forked_from_run_id,
             "llm_tokens": sum(one.tokens for one in details.executions.values()),
             "cost_usd": sum(one.cost_usd for one in details.executions.values()),
             "tokens": tokens,
@@ -132,6 +149,16 @@ def print_details(details: RunDetails) -> None:
         print(f"  called by run {header.parent_run_id}")
     if header.origin:
         print(f"  triggered by {header.origin.triggered_by_run_id}")
+    if header.retry_of_run_id:
+        print(f"  retry of run {header.retry_of_run_id}")
+    elif header.forked_from_run_id:
+        print(f"  forked from run {header.forked_from_run_id} after event {header.forked_from_sequence}")
+    if details.schedule is not None:
+        print(f"  started by the schedule {visible(details.schedule)}")
+    if details.input is not None:
+        given = encode_json(details.input)
+        more = f"… (`wonder runs context {header.id}` shows it all)" if len(given) > _INPUT_SHOWN else ""
+        print(f"  input {visible(given[:_INPUT_SHOWN])}{more}")
     if header.error:
         where = f" at node {header.error.node!r}" if header.error.node else ""
         print(f"  {color('error', header.error.code)}{where}: {header.error.message}")
@@ -161,9 +188,12 @@ def _print_nodes(details: RunDetails) -> None:
     for token in details.tokens:
         execution = details.executions.get(token.id, Execution())
         took = shown_length(token.created_ms, execution.ended_ms or token.ended_ms)
-        row = [refs[token.node_id], token.path_id, token.status, took, str(execution.attempts or "")]
+        status = token.status + _until(token)
+        row = [refs[token.node_id], token.path_id, status, took, str(execution.attempts or "")]
         rows.append([*row, f"{execution.tokens:,}", f"{execution.cost_usd:.6f}"] if costs else row)
     print_table([*titles, "TOKENS", "COST USD"] if costs else titles, rows)
+    if len(rows) == _TOKENS_SHOWN:
+        print(f"these are the first {_TOKENS_SHOWN:,}; `wonder query` reads all from token_log")
 
 
 def _spent(details: RunDetails) -> str:
@@ -172,15 +202,38 @@ def _spent(details: RunDetails) -> str:
     return f", {cost:.6f} USD for {tokens:,} tokens" if tokens or cost else ""
 
 
-async def _executions(reader: Reader, run_id: str) -> dict[str, Execution]:
+def _until(token: StoredToken) -> str:
+    """Say how long something sleeps."""
+    wait = token.state_data if token.status == "suspended" else None
+    if not isinstance(wait, dict) or wait.get("kind") != "sleep" or not isinstance(due_ms := wait.get("due_ms"), int):
+        return ""
+    return f", sleeps until {shown_time(due_ms)}" if 0 <= due_ms < 2**42 else ""
+
+
+async def _told_by_events(reader: Reader, header: RunHeader) -> tuple[dict[str, Execution], JsonValue]:
+    """Give the executions of a run, and its input."""
     found: dict[str, Execution] = {}
+    run_input: JsonValue = header.queued_input
     after = 0
-    while events := await events_of_run(reader, run_id, after=after):
+    while events := await events_of_run(reader, header.id, after=after):
         after = events[-1].sequence
         for event in events:
             if event.token_id is not None:
                 found.setdefault(event.token_id, Execution()).hear(event)
-    return found
+            elif event.type == "workflow_started":
+                run_input = event.metadata["input"]
+    return found, run_input
+
+
+async def _schedule(reader: Reader, header: RunHeader) -> str | None:
+    """Say which schedule has started a run, by the key that it starts runs with, if it is still there."""
+    words = (header.idempotency_key or "").split(" ")
+    if words[0] != "schedule" or len(words) < 3:
+        return None
+    try:
+        return (await find_schedule(reader, header.project_id, words[1])).schedule.name
+    except NotFound:
+        return None
 
 
 async def _calls_wait_until(reader: Reader, project_id: str) -> int | None:

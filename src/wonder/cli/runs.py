@@ -1,23 +1,27 @@
 """List and show runs, check them, and cancel, pause, resume, retry or fork them."""
 
 import asyncio
+import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from wonder.app import App, open_app
 from wonder.app.api import Wonder, open_wonder
-from wonder.cli.live_view import watch
+from wonder.cli.engine_note import moves_by_itself, print_if_nobody_runs
 from wonder.cli.output import color, print_json, print_table
-from wonder.cli.report import report_run
+from wonder.cli.report import follow_run
 from wonder.cli.run_details import attempts_in, load_details, print_details, print_details_json
 from wonder.cli.run_headers import header_json, shown_time, shown_took
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.context.plan import plan_context, table_prefix
 from wonder.definitions.records.graph import WorkflowDef
+from wonder.definitions.records.workflows import Workflow
 from wonder.engine.decisions import RecordEvent
 from wonder.language.values import JsonValue, encode_json, parse_json
 from wonder.observe.verify import verify_run
 from wonder.storage.definitions import load_definition
+from wonder.storage.named_resources import find_resource
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import list_runs, load_header
 from wonder.storage.runs.loading import load_context
 from wonder.storage.runs.looking import events_of_run
@@ -30,6 +34,7 @@ def configure(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="list the runs of the project, newest first")
     listing.add_argument("--status", choices=_STATUSES, help="only runs with this status")
+    listing.add_argument("--workflow", metavar="NAME", help="only runs of this workflow, of any version")
     listing.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
     listing.add_argument("--cursor", help="go on behind an earlier page")
     for name, text in (
@@ -97,12 +102,18 @@ async def _begin_again(wonder: Wonder, given: Namespace) -> int:
     else:
         state = parse_json(given.state) if given.state is not None else None
         started = await wonder.fork(given.run_id, given.at, state)
-    header = await watch(wonder, started.id, quiet=given.json)
-    return await report_run(wonder, started, header, as_json=given.json)
+    return await follow_run(wonder, started, as_json=given.json)
 
 
 async def _list(app: App, given: Namespace) -> None:
-    page = await list_runs(app.store, app.home.project_id, status=given.status, limit=given.limit, cursor=given.cursor)
+    page = await list_runs(
+        app.store,
+        app.home.project_id,
+        status=given.status,
+        workflow_def_id=None if given.workflow is None else await _definition_id(app, given.workflow),
+        limit=given.limit,
+        cursor=given.cursor,
+    )
     names: dict[tuple[str, int], str] = {}
     for header in page.items:
         key = (header.workflow_def_id, header.workflow_version)
@@ -111,7 +122,7 @@ async def _list(app: App, given: Namespace) -> None:
     if given.json:
         print_json({"runs": [header_json(header) for header in page.items], "cursor": page.cursor})
     elif not page.items:
-        print("no runs yet; `wonder run FILE` starts one")
+        print("no such runs" if given.status or given.workflow else "no runs yet; `wonder run FILE` starts one")
     else:
         print_table(
             ["RUN", "WORKFLOW", "STATUS", "STARTED", "TOOK"],
@@ -127,12 +138,31 @@ async def _list(app: App, given: Namespace) -> None:
             ],
         )
         if page.cursor:
-            print(f"more: wonder runs list --cursor {page.cursor}")
+            narrowed = "".join(
+                f" --{name} {shlex.quote(value)}"
+                for name, value in (("status", given.status), ("workflow", given.workflow))
+                if value is not None
+            )
+            print(f"more: wonder runs list{narrowed} --cursor {page.cursor}")
+        if await moves_by_itself(app.store, page.items):
+            await print_if_nobody_runs(app.store, "runs go on")
+
+
+async def _definition_id(app: App, name: str) -> str:
+    workflow = await find_resource(app.store, Workflow, app.home.project_id, name)
+    if workflow is None:
+        raise NotFound("workflow", name)
+    return workflow.workflow_def_id
 
 
 async def _show(app: App, given: Namespace) -> None:
     details = await load_details(app, given.run_id)
-    (print_details_json if given.json else print_details)(details)
+    if given.json:
+        print_details_json(details)
+        return
+    print_details(details)
+    if await moves_by_itself(app.store, [details.header]):
+        await print_if_nobody_runs(app.store, "it goes on")
 
 
 async def _events(app: App, given: Namespace) -> None:

@@ -18,12 +18,15 @@ from typing import Any, get_args
 from wonder.app import App, open_app
 from wonder.app.api import open_wonder
 from wonder.app.schedules import create_schedule, delete, next_times, pause, resume, show_schedule, zone_of
+from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.output import color, print_json, print_table, visible
 from wonder.cli.run import read_input
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.definitions.records.schedules import CatchUp, Overlap
+from wonder.errors import WonderError
 from wonder.language.schedules import show_time
 from wonder.language.values import encode_json
+from wonder.storage.resource_errors import NameTaken
 from wonder.storage.schedules import StoredSchedule, find_schedule, list_schedules
 
 _FIRINGS_SHOWN = 10
@@ -102,8 +105,10 @@ async def _run(given: Namespace) -> int:
             started = await wonder.fire_schedule(given.name)
         if given.json:
             print_json({"run_id": started.id})
-        else:
-            print(f"{color('good', '✓')} started {started.id}")
+            return 0
+        print(f"{color('good', '✓')} started {started.id}")
+        async with open_app(url) as app:  # behind the command's own engine, which runs nothing
+            await print_if_nobody_runs(app.store, "the run goes on")
         return 0
     if given.command == "run":
         # All runs: functions are found in the working directory, as `wonder run` finds them.
@@ -141,6 +146,8 @@ async def _list(app: App, given: Namespace) -> None:
         )
         if page.cursor:
             print(f"more: wonder schedules list --cursor {page.cursor}")
+        if any(one["next_at"] for one in shown):
+            await print_if_nobody_runs(app.store, "schedules start runs")
 
 
 async def _show(app: App, given: Namespace) -> None:
@@ -170,14 +177,31 @@ async def _print_schedule(app: App, stored: StoredSchedule, *, as_json: bool) ->
         columns = ("planned_at", "run_id", "status")
         rows = [[one[column] or "gone" for column in columns] for one in shown["firings"]]
         print_table(["PLANNED", "RUN", "STATUS"], rows)
+    if shown["next_at"]:
+        await print_if_nobody_runs(app.store, "it starts runs")
 
 
 async def _create(app: App, given: Namespace) -> None:
     fields: dict[str, Any] = {name: getattr(given, name) for name in _FIELDS if getattr(given, name) is not None}
     if given.input is not None:
         fields["input"] = read_input(given.input)
-    stored = await create_schedule(app, given.name, fields, replaces=given.replace)
+    try:
+        stored = await create_schedule(app, given.name, fields, replaces=given.replace)
+    except NameTaken as error:
+        raise ScheduleTaken(error.name) from None
     await _print_schedule(app, stored, as_json=given.json)
+
+
+class ScheduleTaken(WonderError):
+    """There is a schedule of that name already, and nobody said that it is to be changed."""
+
+    code = "NAME_TAKEN"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is a schedule {name!r} already; choose another name, or change that one with --replace"
+        )
+        self.name = name
 
 
 async def _pause(app: App, given: Namespace) -> None:

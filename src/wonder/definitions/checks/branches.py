@@ -6,7 +6,8 @@ transition that made the branch. The answer is about what is possible, never abo
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wonder.definitions.drafts import TransitionDraft, WorkflowDraft
 from wonder.definitions.records.graph import ExpressionCondition, StructuredCondition
@@ -19,8 +20,7 @@ _DEPTH_MAX = 32
 _VISITS_MAX = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One fan-out around a node."""
 
     node: str

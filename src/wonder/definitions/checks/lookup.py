@@ -1,8 +1,8 @@
 """What a reference means: something of the file, or something stored (RES-4)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from wonder.definitions.catalog import Catalog, Found
@@ -34,8 +34,7 @@ _OF_PROJECT = frozenset({"model", "vector_index", "mcp_server"})
 """Kinds that belong to a project only, never to a library (RES-2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionView:
+class ActionView(Struct, frozen=True):
     """An action, of the file or stored."""
 
     name: str
@@ -47,16 +46,14 @@ class ActionView:
     """Where it stands in the document; None for a stored action."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
+class StepView(Struct, frozen=True):
     """A step with its action; None where that could not be found."""
 
     body: StepBody
     action: ActionView | None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskView:
+class TaskView(Struct, frozen=True):
     """A task with its steps, of the file or stored."""
 
     name: str

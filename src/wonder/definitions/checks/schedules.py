@@ -40,10 +40,8 @@ def check_schedule(schedule: ScheduleDraft, lookup: Lookup, reading: Reading, fi
         findings.error("bad_reference", schedule.workflow.path, message, hint)
     zone = ZONES.find(schedule.body.time_zone)
     if zone is None:
-        near = closest(schedule.body.time_zone, ZONES.names())
-        hint = f"did you mean '{near}'?" if near else "write one of the IANA database, such as Europe/Berlin or UTC"
         message = f"there is no time zone '{schedule.body.time_zone}'"
-        findings.error("bad_time_zone", (*schedule.path, "time_zone"), message, hint)
+        findings.error("bad_time_zone", (*schedule.path, "time_zone"), message, _zone_hint(schedule.body.time_zone))
     planned_ms = _check_times(schedule, zone or UTC, findings)
     for path, ref in input_refs(schedule.body.input):
         if ref not in REFS:
@@ -52,6 +50,14 @@ def check_schedule(schedule: ScheduleDraft, lookup: Lookup, reading: Reading, fi
             findings.error("missing_ref", (*schedule.path, "input", *path), f"a schedule knows no '{ref}'", hint)
     if workflow := lookup.workflow(schedule.workflow):
         _check_input(schedule, workflow, planned_ms or _SAMPLE_MS, zone or UTC, findings)
+
+
+def _zone_hint(name: str) -> str:
+    near = next((zone for zone in ZONES.names() if zone.lower() == name.lower()), None) or closest(name, ZONES.names())
+    # Only of those that are called after places: PST is not nearly EST, nor is UTC+2 nearly UTC.
+    if near and ("/" in near or near.lower() == name.lower()):
+        return f"did you mean '{near}'?"
+    return "write one of the IANA database, such as Europe/Berlin or UTC"
 
 
 def _was_workflow_cut(reading: Reading) -> bool:

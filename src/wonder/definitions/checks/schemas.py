@@ -1,7 +1,8 @@
 """Checks every JSON Schema of a set of definitions first, so that the other checks only meet sound ones."""
 
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from wonder.definitions.checks.findings import Findings
 from wonder.definitions.drafts import Definitions

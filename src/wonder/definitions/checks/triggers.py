@@ -7,10 +7,12 @@ from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.drafts import TriggerDraft, WorkflowDraft
 from wonder.definitions.faults import Path
+from wonder.definitions.records.graph import WorkflowBody
 from wonder.definitions.references import Reference
 from wonder.errors import WonderError
 from wonder.language.refs import is_ref, parse_ref, refs_in
-from wonder.language.schemas import Schema, closest, shape_at
+from wonder.language.schemas import Schema, closest, describe, disjoint, shape_at
+from wonder.language.schemas.presence import required_names
 from wonder.language.values import JsonValue
 
 
@@ -19,7 +21,8 @@ def check_triggers(
 ) -> None:
     """Note what a workflow's triggers name that can't be there, and targets that are not known yet."""
     for trigger in workflow.triggers:
-        if trigger.target and not lookup.workflow(trigger.target):
+        target = lookup.workflow(trigger.target) if trigger.target else None
+        if trigger.target and not target:
             message = f"there is no workflow '{trigger.target}' yet: the trigger fails until there is one"
             findings.warning("trigger_target", (*trigger.path, "workflowId"), message, "deploy that workflow as well")
         elif trigger.target and (way := _way_back(trigger.target, workflow, beside, lookup)):
@@ -28,6 +31,8 @@ def check_triggers(
             hint = "see to it that the output stops it; runs triggered 10 levels deep are refused"
             findings.warning("trigger_cycle", (*trigger.path, "workflowId"), message, hint)
         _check_refs(trigger, workflow, findings)
+        if target:
+            _check_inputs(trigger, workflow, target, findings)
 
 
 def _way_back(
@@ -91,6 +96,46 @@ def _check_ref(text: str, where: Path, trigger: TriggerDraft, workflow: Workflow
         near = closest(str(seen.path[shape.at]), shape.available)
         hint = f"did you mean '{near}'?" if near else f"correct the ref, or {seen.name}"
         findings.error("missing_ref", where, message, hint)
+
+
+def _check_inputs(trigger: TriggerDraft, workflow: WorkflowDraft, target: WorkflowBody, findings: Findings) -> None:
+    """Warn of inputs that the target, as it is now, would refuse whatever the run gives: it is looked up anew later."""
+    where, hint = (*trigger.path, "inputs"), "correct the inputs, or deploy the target first if it has changed"
+    says = f"the workflow '{trigger.target}' would refuse this input"
+    for name in required_names(target.input_schema):
+        needed = shape_at(target.input_schema, (name,)).schema
+        if name not in trigger.body.inputs and not (isinstance(needed, dict) and "default" in needed):
+            findings.warning("trigger_input", where, f"{says}: '{name}' is missing", hint)
+    for name, value in trigger.body.inputs.items():
+        wanted = shape_at(target.input_schema, (name,))
+        given = _schema_of(value, trigger, workflow)
+        if given is not None and wanted.kind != "absent" and (refusal := disjoint(given, wanted.schema)):
+            message = f"{says}: expected {describe(refusal.expected)}, but got {describe(refusal.actual)}"
+            findings.warning("trigger_input", (*where, name), message, hint)
+
+
+def _schema_of(value: JsonValue, trigger: TriggerDraft, workflow: WorkflowDraft) -> Schema | None:
+    """Say what is known of one of the inputs; None if nothing is, or it was told that it can't be read."""
+    if not isinstance(value, str) or not is_ref(value):
+        return {"const": value} if next(refs_in(value), None) is None and not _has_text(value) else None
+    try:
+        path = parse_ref(value)
+        if path[0] == "index":
+            return {"type": "integer"}
+        if path[0] == "item":
+            path = (*parse_ref(trigger.body.for_each or ""), 0, *path[1:])
+    except WonderError:
+        return None
+    seen = _seen_by(path, workflow)
+    shape = shape_at(seen.schema, seen.path) if seen else None
+    return shape.schema if shape and shape.kind != "absent" else None
+
+
+def _has_text(value: JsonValue) -> bool:
+    """Say whether a value is or holds a text, which may stand for another one (`@@x`)."""
+    if isinstance(value, dict | list):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and value.startswith("@@")
 
 
 class _Seen(NamedTuple):

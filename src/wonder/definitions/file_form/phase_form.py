@@ -4,8 +4,9 @@ A file may be one such workflow, with its `mcp_servers` beside it, or hold some 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeGuard
+
+from msgspec import Struct
 
 from wonder.definitions.faults import Path
 from wonder.language.values import JsonValue
@@ -15,12 +16,14 @@ Graph = Mapping[str, Any]
 
 BESIDE_PHASES = ("mcp_servers", "schedules")
 """The sections of a bundle that may stand beside a workflow that is otherwise a whole file."""
+_LIKE_STEPS = frozenset({"step", "phase", "phases"})
+"""What somebody who means `steps` may write; told as that only where nothing says that the file is a bundle."""
+_OF_BUNDLES = frozenset({"workflow", "workflows", "tasks", "actions", "libraries"})
 # What the nodes of one step are called besides its own name (PHS-1).
 _AROUND = (".each", ".all")
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseForm:
+class PhaseForm(Struct, frozen=True):
     """One workflow in the phase form; `key` is the name that it stands under in `workflows`."""
 
     path: Path
@@ -111,7 +114,7 @@ def find_phase_forms(document: JsonValue) -> PhaseDocument | None:
     """Find the workflows in the phase form; None if a document has none, and so is a bundle as it is."""
     if not isinstance(document, dict):
         return None
-    if "steps" in document:
+    if "steps" in document or (_LIKE_STEPS & document.keys() and not _OF_BUNDLES & document.keys()):
         value = {name: part for name, part in document.items() if name not in BESIDE_PHASES}
         return PhaseDocument(document, (PhaseForm((), value),))
     forms = []

@@ -1,10 +1,11 @@
 """Reads a document in the file form into a bundle of drafts, with all faults of its shape at once."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from wonder.definitions.drafts import Bundle
@@ -25,8 +26,7 @@ _ROUNDS = 12
 _LACKS = frozenset({"too_short", "task_or_action", "no_limit", "cron_or_interval"})
 
 
-@dataclass
-class Reading:
+class Reading(Struct):
     """What could be read of a document, and what was wrong with its shape."""
 
     bundle: Bundle

@@ -58,6 +58,8 @@ def hint_for_type(wanted: str, path: Path, found: Any) -> str:
         return "write an object, in which each element stands under its name"
     if wanted == "a text" and isinstance(found, bool | int | float):
         return f'write it in quotes: "{encode_json(found)}"'
+    if wanted == "a list" and isinstance(found, str) and name == "command":
+        return f"write the program and each of its arguments as a list: [{', '.join(found.split()[:8])}]"
     return f"write {wanted}"
 
 

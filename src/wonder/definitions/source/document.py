@@ -3,8 +3,9 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from wonder.definitions.source.inside import offset_inside
 from wonder.language.values import JsonValue
@@ -19,8 +20,7 @@ VALUES_MAX = 250_000
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in a file; lines and columns count from 1, columns in characters."""
 
     file: str

@@ -1,7 +1,8 @@
 """Why a text can't be read: faults with their places, gathered so that all are told at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wonder.definitions.source.document import VALUES_MAX, Place, SourceText
 from wonder.errors import WonderError
@@ -9,8 +10,7 @@ from wonder.errors import WonderError
 _FAULTS_MAX = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFault:
+class SourceFault(Struct, frozen=True):
     """One reason why a text can't be read, where it is, and how to mend it."""
 
     code: str

@@ -15,6 +15,8 @@ _STRING_UP_TO_FAULT: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u
 _WORD: Final = re.compile(r"[^\s,:\[\]{}\"]+")
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": None}
+_COMMENTS: Final = ("//", "/*", "#")
+_NO_COMMENTS: Final = "JSON has no comments; remove it, or name the file .yaml"
 _NOT_FINITE: Final = {"NaN", "Infinity", "-Infinity", "+Infinity", "nan", "inf", "-inf"}
 
 
@@ -188,18 +190,22 @@ class _Scanner:
     def key_hint(self) -> str:
         if self.text.startswith("}", self.at):
             return "remove the comma before it"
+        if self.text.startswith(_COMMENTS, self.at):
+            return _NO_COMMENTS
         return 'write keys as "key": value'
 
     def value_hint(self) -> str:
         rest = self.text[self.at : self.at + 2]
         if rest[:1] in ("}", "]"):
             return "remove the comma before it, or write the missing value"
-        if rest in ("//", "/*") or rest[:1] == "#":
-            return "JSON has no comments; remove it, or name the file .yaml"
+        if rest.startswith(_COMMENTS):
+            return _NO_COMMENTS
         if rest[:1] == "'":
             return "write texts in double quotes"
         if rest[:1] in ("+", "-", ".") or rest[:1].isdigit():
             return "write numbers as 1, -2.5 or 1e3, without a plus sign or leading zeros"
+        if not self.text[: self.at].strip():
+            return "begin with {; a file in YAML is named .yaml"
         return "write a text in double quotes, a number, true, false, null, an object or a list"
 
 

@@ -82,4 +82,6 @@ def _hint(complaint: str, character: str) -> str:
         return "write a backslash in double quotes as \\\\, or use single quotes"
     if "could not find expected ':'" in complaint:
         return "write 'key: value', with a space behind the colon"
+    if "tab character" in complaint:
+        return "indent with spaces, not tabs"
     return "look at the brackets, quotes and indentation here and in the line above"
