@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from wonder.sandbox.pool import TransformPool
 from wonder.sandbox.pool_errors import TransformFailed, WorkerLost
+from wonder.sandbox.worker import _PURE
 
 MEGABYTE = 1 << 20
 ENDLESS = "() => { for (;;) {} }"
@@ -96,6 +98,7 @@ async def test_phs_5_nothing_is_there_that_is_not_known_to_be_pure(pool: Transfo
     named = await run(pool, "() => Object.getOwnPropertyNames(globalThis)")
     assert {"Date", "Function", "eval", "Promise", "performance", "Atomics", "WeakRef", "Intl"} & set(named) == set()
     assert {"Object", "Array", "JSON", "Math", "Map", "RegExp", "__transform"} <= set(named)
+    assert set(named) <= {*_PURE.split(), "__transform"}
     makers = "[() => 1, function* () {}, async () => 1, async function* () {}, class {}, Object, (async () => 1)()]"
     found = await run(pool, f"() => {makers}.map((one) => one.constructor === Object)")
     assert found == [True] * 7
@@ -139,6 +142,18 @@ async def test_phs_5_what_never_ends_is_ended_and_nothing_else_with_it(pool: Tra
     assert await run(pool, "(i) => i", "again") == "again"
 
 
+async def test_phs_5_each_run_has_its_own_time_whatever_that_of_the_one_before_was() -> None:
+    """PHS-5"""
+    single = TransformPool(workers_max=1)
+    assert await run(single, "() => 1", time_ms=100) == 1
+    # Longer than the first one had, and looked at when that would have been late.
+    assert await run(single, "() => { let n = 0; while (n < 8e6) n++; return n; }", time_ms=600_000) == 8_000_000
+    (worker,) = single._workers
+    assert (await failure(single, NATIVE_ENDLESS, time_ms=50)).code == "TRANSFORM_TIMEOUT"
+    assert worker._was_late
+    await single.close()
+
+
 async def test_phs_5_memory_is_limited_and_a_worker_that_had_none_left_is_replaced(pool: TransformPool) -> None:
     """PHS-5"""
     assert await run(pool, "() => 'x'.repeat(5e6).length") == 5_000_000
@@ -148,6 +163,8 @@ async def test_phs_5_memory_is_limited_and_a_worker_that_had_none_left_is_replac
     for bomb in ("() => 'x'.repeat(1e9)", "() => { const a = []; for (;;) a.push([a.length]); }"):
         assert (await failure(pool, bomb)).code == "TRANSFORM_MEMORY"
     assert await run(pool, "() => 1") == 1
+    # What QuickJS throws when there is no memory left for an error; a large input alone is no reason to think so.
+    assert (await failure(pool, "() => { throw null; }", "x" * 5_000_000)).code == "TRANSFORM_THREW"
 
 
 async def test_phs_5_a_worker_is_no_larger_after_many_runs_of_all_sorts(pool: TransformPool) -> None:
@@ -217,8 +234,10 @@ async def test_a_worker_that_has_ended_is_not_written_to(pool: TransformPool) ->
     worker = pool._idle[0]
     worker.kill()
     await worker.ended
+    answer = asyncio.get_running_loop().create_future()
+    worker.ask(b"x", 1.0, answer)
     with pytest.raises(WorkerLost):
-        await worker.ask(b"x", 1.0)
+        await answer
 
 
 async def test_an_idle_worker_that_dies_is_not_missed(pool: TransformPool) -> None:
@@ -241,6 +260,44 @@ async def test_one_who_gives_up_frees_the_place_for_the_next_in_line(pool: Trans
     assert await asyncio.gather(*waiting) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
     await asyncio.wait((gone, *endless))
     assert all(task.cancelled() for task in (gone, *endless))
+
+
+async def test_one_who_gives_up_with_the_answer_there_does_not_end_the_next() -> None:
+    single, script = TransformPool(workers_max=1), "globalThis.__transform = (i) => i"
+    assert await run(single, "() => 1") == 1
+    (worker,) = single._workers
+
+    def begin() -> None:
+        # The next begins with the answer to the first, before that has heard of it.
+        first.cancel()
+
+    first = asyncio.create_task(run(single, "() => 1"))
+    await asyncio.sleep(0)
+    assert worker.is_busy
+    assert await single.run(script, 2, time_ms=20_000, memory_bytes=64 * MEGABYTE, on_start=begin) == 2
+    await asyncio.wait([first])
+    assert first.cancelled()
+    assert single._workers == {worker}
+    assert not worker.is_ending
+    await single.close()
+
+
+async def test_what_is_told_of_the_start_is_told_to_who_has_asked() -> None:
+    single, asker, told = TransformPool(workers_max=1), ContextVar[int]("asker"), list[int]()
+
+    async def one(number: int) -> None:
+        asker.set(number)
+        await single.run(
+            "globalThis.__transform = () => 1",
+            None,
+            time_ms=20_000,
+            memory_bytes=64 * MEGABYTE,
+            on_start=lambda: told.append(asker.get()),
+        )
+
+    await asyncio.gather(*(one(number) for number in range(3)))
+    await single.close()
+    assert told == [0, 1, 2]
 
 
 async def test_those_in_line_are_served_in_order(pool: TransformPool) -> None:

@@ -5,6 +5,8 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
 from signal import SIGKILL, SIGTERM, SIGXCPU, Signals
 from typing import Final
 
@@ -33,7 +35,7 @@ class TransformPool:
         self.workers_max = workers_max or max(2, _cores())
         self._workers: set[WorkerProcess] = set()
         self._idle: deque[WorkerProcess] = deque()
-        self._line: deque[asyncio.Future[WorkerProcess]] = deque()
+        self._line: deque[_Run] = deque()
         self._is_closed = False
 
     def begin(self) -> None:
@@ -66,8 +68,8 @@ class TransformPool:
     async def close(self) -> None:
         """End all workers."""
         self._is_closed = True
-        for turn in self._line:
-            turn.cancel()
+        for run in self._line:
+            run.answer.cancel()
         ended = [worker.ended for worker in self._workers]
         for worker in self._workers:
             worker.kill()
@@ -77,11 +79,14 @@ class TransformPool:
     async def _ask(self, frame: bytes, time_ms: int, on_start: Callable[[], None] | None) -> Answer:
         is_again = False
         while True:
-            worker = await self._turn()
-            if on_start:
-                on_start()
+            run = _Run(frame, time_ms / 1_000, on_start)
+            self._enter(run)
             try:
-                answer = await worker.ask(frame, time_ms / 1_000)
+                return await run.answer
+            except asyncio.CancelledError:
+                if run.worker:
+                    run.worker.give_up(run.answer)
+                raise
             except WorkerLost as lost:
                 if lost.was_late or lost.exit_code == -SIGXCPU:
                     raise out_of_time(time_ms) from None
@@ -89,12 +94,9 @@ class TransformPool:
                 if is_again or lost.exit_code not in (-SIGKILL, -SIGTERM):
                     raise crashed(_how_ended(lost.exit_code)) from lost
                 is_again = True
-            else:
-                self._give_back(worker, answer)
-                return answer
 
-    async def _turn(self) -> WorkerProcess:
-        """Give a worker that is free, in turn; raises TransformFailed if none can be started."""
+    def _enter(self, run: "_Run") -> None:
+        """Begin a run, or put it in line; raises TransformFailed if no worker can be started."""
         # A second one is started beside with the first run: while one makes its next world, the other has one.
         if len(self._workers) < (min(2, self.workers_max) if self._idle else self.workers_max):
             try:
@@ -104,20 +106,15 @@ class TransformPool:
                     raise _not_started(error) from error
         if self._idle:
             # The one that was busy longest ago: it has its next world ready.
-            return self._idle.popleft()
-        turn: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
-        self._line.append(turn)
-        try:
-            return await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self._free(turn.result())
-            raise
+            run.begin(self._idle.popleft())
+        else:
+            run.wait()
+            self._line.append(run)
 
     def _add(self) -> None:
         if self._is_closed:
             raise WorkerNotStarted("all of them were ended")
-        worker = WorkerProcess(MEMORY_BYTES_MAX, self._ended)
+        worker = WorkerProcess(MEMORY_BYTES_MAX, self._give_back, self._ended)
         self._workers.add(worker)
         worker.ready.add_done_callback(lambda ready: None if ready.exception() else self._free(worker))
 
@@ -133,9 +130,9 @@ class TransformPool:
             # Its answer came just before it was ended, and another takes its place.
             return
         while self._line:
-            turn = self._line.popleft()
-            if not turn.done():
-                turn.set_result(worker)
+            run = self._line.popleft()
+            if not run.answer.done():
+                run.begin(worker)
                 return
         self._idle.append(worker)
 
@@ -154,9 +151,32 @@ class TransformPool:
             log.warning("%s", error)
             # Those in line would wait for ever; who comes later tries again.
             while self._line and not self._workers:
-                turn = self._line.popleft()
-                if not turn.done():
-                    turn.set_exception(_not_started(error))
+                run = self._line.popleft()
+                if not run.answer.done():
+                    run.answer.set_exception(_not_started(error))
+
+
+class _Run:
+    """A run that waits for a worker, and then for its answer."""
+
+    __slots__ = ("_frame", "_on_start", "_seconds", "answer", "worker")
+
+    def __init__(self, frame: bytes, seconds: float, on_start: Callable[[], None] | None) -> None:
+        self._frame, self._seconds, self._on_start = frame, seconds, on_start
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.worker: WorkerProcess | None = None
+
+    def wait(self) -> None:
+        """Be ready to be begun by another than who asked for it."""
+        if self._on_start:
+            self._on_start = partial(copy_context().run, self._on_start)
+
+    def begin(self, worker: WorkerProcess) -> None:
+        """Have a worker run it."""
+        self.worker = worker
+        worker.ask(self._frame, self._seconds, self.answer)
+        if self._on_start:
+            self._on_start()
 
 
 def _not_started(error: WorkerNotStarted) -> TransformFailed:

@@ -13,7 +13,8 @@ from wonder.sandbox.worker import BROKEN, OUT_OF_MEMORY, OUT_OF_TIME, OUTPUT, RE
 
 # JavaScript's numbers hold every integer below this, and not every one above.
 _EXACT: Final = 2**53
-_MANY_DIGITS: Final = re.compile(rb"[0-9]{16}")
+_AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
+_MANY_ZEROS: Final = b"0" * 16
 _FRAME: Final = re.compile(r"at (.*) \(<input>:([0-9]+):[0-9]+\)")
 _OURS: Final = "__run"
 _TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -45,7 +46,7 @@ class _Refused(msgspec.Struct):
 def request(javascript: str, input: JsonValue, *, time_ms: int, memory_bytes: int) -> bytes:
     """Write what a worker is asked; raises TransformFailed for an integer that would arrive as another."""
     script, text = javascript.encode(), encode_json(input).encode()
-    if _MANY_DIGITS.search(text):
+    if _has_many_digits(text):
         for path, number in _integers(input, ()):
             if not _is_exact(number):
                 raise _inexact(path, number)
@@ -152,11 +153,17 @@ def _is_exact(number: int) -> bool:
 
 def _decode(content: bytes) -> JsonValue:
     value: JsonValue = msgspec.json.decode(content)
-    if not _MANY_DIGITS.search(content):
+    if not _has_many_digits(content):
         return value
     # JavaScript writes a large number with as few digits as tell it from others: what it is, is a double.
     found: JsonValue = json.loads(content, parse_int=lambda digits: int(float(digits)))
     return found
+
+
+def _has_many_digits(text: bytes) -> bool:
+    """Say whether there may be an integer that JavaScript's numbers do not hold, or write as another."""
+    # A tenth of the time that a regular expression takes.
+    return _MANY_ZEROS in text.translate(_AS_ZEROS)
 
 
 def _told(content: bytes, form: type[_Told], otherwise: _Told) -> _Told:

@@ -1,19 +1,24 @@
-// The world of a transform, evaluated first in a fresh context: a function of the names to take away. It is compiled for
-// each run, so it is short; what is only needed when something fails is in worker_faults.js.
+// The world of a transform, evaluated first in a fresh context; IMPURE stands for what takes away the names that the worker
+// does not know to be pure. What is only needed when something fails is in worker_faults.js.
+//
+// It is compiled for each run, which takes longer than to run it: so it is short, it has statements where there could be a
+// loop, and no parentheses are around it all, because QuickJS reads twice what begins with one.
 //
 // Whatever is used after the author's code has run was taken aside before: that code may replace any method.
-(function (impure) {
+0, function (world, evaluate, parse, stringify, isArray, tagOf, prototypeOf, error, output) {
   "use strict";
-  const world = globalThis, evaluate = eval, { parse, stringify } = JSON, { isArray } = Array;
-  const tagOf = Function.prototype.call.bind(Object.prototype.toString);
-  delete Promise.prototype.constructor;
   delete Math.random;
-  for (const name of impure) delete world[name];
   // Every function leads to what makes functions of a text, and each sort to its own.
-  for (const made of [function () {}, function* () {}, async function () {}, async function* () {}])
-    delete Object.getPrototypeOf(made).constructor;
+  delete Promise.prototype.constructor;
+  delete Function.prototype.constructor;
+  delete prototypeOf(function* () {}).constructor;
+  delete prototypeOf(async () => {}).constructor;
+  delete prototypeOf(async function* () {}).constructor;
   // These lead to the functions that have called.
-  for (const name of ["prepareStackTrace", "captureStackTrace", "stackTraceLimit"]) delete Error[name];
+  delete Error.prepareStackTrace;
+  delete Error.captureStackTrace;
+  delete Error.stackTraceLimit;
+  IMPURE;
   // Refuses what JSON.stringify would leave out or change, but for an optional property that is not there.
   function check(key, value) {
     switch (typeof value) {
@@ -31,7 +36,7 @@
     }
     throw check;
   }
-  let output, error = check;
+  error = check;
   // Gives the output as JSON, or undefined if there is none; then it is called again, to say why.
   return function __run(source, input) {
     if (input === null) return evaluate(source)(output, error, check, stringify);
@@ -43,4 +48,7 @@
       error = caught;
     }
   };
-})
+}(
+  globalThis, eval, JSON.parse, JSON.stringify, Array.isArray,
+  Function.prototype.call.bind(Object.prototype.toString), Object.getPrototypeOf,
+)

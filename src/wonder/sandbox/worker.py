@@ -39,6 +39,7 @@ _PURE: Final = (
     "isFinite decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape atob btoa Infinity NaN "
     "undefined globalThis"
 )
+_CHUNK_BYTES: Final = 64 << 10
 _PAGE_KIB: Final = os.sysconf("SC_PAGE_SIZE") // 1024
 
 
@@ -47,35 +48,40 @@ def main(packages: str, folder: str, lifeline: int, memory_bytes: int) -> None:
     sys.path.append(packages)
     quickjs: Any = import_module("_quickjs")
     begin, explain = _text(folder, "worker.js"), _text(folder, "worker_faults.js")
-    begin += f"({_impure(quickjs.Context())})"
+    begin = begin.replace("IMPURE;", _without_impure(quickjs.Context()))
     statm = os.open("/proc/self/statm", os.O_RDONLY) if sys.platform == "linux" else None
     _end_with(lifeline)
     stack_bytes = _give_up(memory_bytes, _pages(statm, 0))
-    is_ready = False
+    is_ready, faults, kib = False, -1, 0
+    limits: tuple[int, float] | None = None
     while True:
         # Made before it is asked for, so that nobody waits for it.
         context = quickjs.Context()
         context.set_max_stack_size(stack_bytes)
         run = context.eval(begin)
-        kib = _pages(statm, 1) * _PAGE_KIB
+        if limits:
+            _limit(context, *limits)  # as the run before, which most often is right
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        if before.ru_minflt != faults:  # it can't have grown without one
+            kib, faults = _pages(statm, 1) * _PAGE_KIB, before.ru_minflt
         if not is_ready:
             _write(ANSWER.pack(READY, kib, 0))
             is_ready = True
-        head = _read(REQUEST.size)
-        if not head:
+        asked = _read_request()
+        if not asked:
             return
-        script_bytes, input_bytes, memory, seconds = REQUEST.unpack(head)
-        script, text = _read(script_bytes).decode(), _read(input_bytes).decode()
-        context.set_memory_limit(memory)
-        context.set_time_limit(seconds)
-        _limit_cpu(seconds)
-        before = resource.getrusage(resource.RUSAGE_SELF)
+        script, text, memory, seconds = asked
+        if (memory, seconds) != limits:
+            limits = memory, seconds
+            _limit(context, memory, seconds)
+        if len(text) > _CHUNK_BYTES:
+            before = resource.getrusage(resource.RUSAGE_SELF)  # what its input takes is not its doing
         kind, answer = _carry_out(run, script, text, explain)
         if kind == THROWN and b'"message":"null"' in answer and _has_used_much(before, memory):
             # QuickJS throws null when there is no memory left for an error.
             kind, answer = OUT_OF_MEMORY, b""
         _write(ANSWER.pack(kind, kib, len(answer)) + answer)
-        del run, context, script, text, answer
+        del run, context, asked, script, text, answer
 
 
 def _carry_out(run: Any, script: str, text: str, explain: str) -> tuple[bytes, bytes]:
@@ -99,15 +105,16 @@ def _carry_out(run: Any, script: str, text: str, explain: str) -> tuple[bytes, b
 
 
 def _text(folder: str, name: str) -> str:
-    """Read a script without its comments, which would be read by QuickJS again and again."""
+    """Read a script without its comments and indents, which would be read by QuickJS again and again."""
     with open(f"{folder}/{name}", encoding="utf-8") as file:  # noqa: PTH123  # pathlib takes longer to load than all else
-        return "".join(line for line in file if not line.lstrip().startswith("//"))
+        lines = [line.lstrip() for line in file]
+    return "".join(line for line in lines if not line.startswith("//"))
 
 
-def _impure(context: Any) -> str:
-    """Write a list of all globals that are not known to be pure: what QuickJS learns one day is given to nobody."""
+def _without_impure(context: Any) -> str:
+    """Write what takes away all globals not known to be pure: what QuickJS learns one day is given to nobody."""
     names, pure = str(context.eval("Object.getOwnPropertyNames(globalThis).join()")), _PURE.split()
-    return "[" + ",".join(f'"{name}"' for name in names.split(",") if name not in pure) + "]"
+    return "".join(f'delete world["{name}"];' for name in names.split(",") if name not in pure)
 
 
 def _end_with(lifeline: int) -> None:
@@ -146,8 +153,11 @@ def _lower(limit: int, wanted: int) -> int:
     return value
 
 
-def _limit_cpu(seconds: float) -> None:
-    """Have the kernel end this process where the engine does not: far too late, and for certain."""
+def _limit(context: Any, memory_bytes: int, seconds: float) -> None:
+    """Limit what comes next in memory and time."""
+    context.set_memory_limit(memory_bytes)
+    context.set_time_limit(seconds)
+    # Where the engine does not end this process, the kernel does: far too late, and for certain.
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     soft = int(time.process_time() + 2 * seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
@@ -165,18 +175,28 @@ def _pages(statm: int | None, field: int) -> int:
     return int(os.pread(statm, 100, 0).split()[field]) if statm is not None else 0
 
 
+def _read_request() -> tuple[str, str, int, float] | None:
+    """Read a script, an input, and their limits in memory and time; None at the end."""
+    # Nothing follows before it is answered, so whatever is there belongs to it; most often that is all.
+    content = os.read(0, _CHUNK_BYTES)
+    if len(content) < REQUEST.size:
+        content += _read(REQUEST.size - len(content))
+        if len(content) < REQUEST.size:
+            return None
+    script_bytes, input_bytes, memory, seconds = REQUEST.unpack_from(content)
+    middle = REQUEST.size + script_bytes
+    if missing := middle + input_bytes - len(content):
+        content += _read(missing)
+    whole = memoryview(content)
+    return str(whole[REQUEST.size : middle], "utf-8"), str(whole[middle:], "utf-8"), memory, seconds
+
+
 def _read(size: int) -> bytes:
-    """Read exactly so many bytes; nothing at the end."""
-    chunk = os.read(0, size)
-    if len(chunk) == size or not chunk:
-        return chunk
-    parts, left = [chunk], size - len(chunk)
-    while left:
-        chunk = os.read(0, min(left, 1 << 20))
-        if not chunk:
-            return b""
+    """Read exactly so many bytes; fewer at the end."""
+    parts = []
+    while size and (chunk := os.read(0, min(size, 1 << 20))):
         parts.append(chunk)
-        left -= len(chunk)
+        size -= len(chunk)
     return b"".join(parts)
 
 

@@ -13,7 +13,9 @@ from wonder.sandbox.pool_errors import WorkerLost, WorkerNotStarted
 from wonder.sandbox.worker import ANSWER, OUTPUT_BYTES_MAX, READY
 from wonder.sandbox.worker_start import start, why_not_started
 
-_CHUNK_BYTES: Final = 1 << 20
+_PIPE_BYTES: Final = 1 << 20
+# Room for more than this is asked of the kernel and given back each time.
+_CHUNK_BYTES: Final = 64 << 10
 _START_SECONDS: Final = 30.0
 # QuickJS ends by itself what it can interrupt, so it is given a moment for that.
 _LATE_SECONDS: Final = 0.1
@@ -32,20 +34,27 @@ class Answer(NamedTuple):
 class WorkerProcess:
     """One worker, which runs one transform at a time.
 
-    `ready` is done when it can be asked, and fails with WorkerNotStarted if it never can. `on_end` is called once, when
-    it has ended for whatever reason.
+    `ready` is done when it can be asked, and fails with WorkerNotStarted if it never can. `on_answer` is called when it
+    has answered, and can be asked again; `on_end` once, when it has ended for whatever reason.
     """
 
-    def __init__(self, memory_bytes_max: int, on_end: Callable[["WorkerProcess"], None]) -> None:
+    def __init__(
+        self,
+        memory_bytes_max: int,
+        on_answer: Callable[["WorkerProcess", "Answer"], None],
+        on_end: Callable[["WorkerProcess"], None],
+    ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._on_end = on_end
+        self._on_answer, self._on_end = on_answer, on_end
         self.ready: asyncio.Future[None] = self._loop.create_future()
         self.ended: asyncio.Future[None] = self._loop.create_future()
         self.kib_at_start = 0
         self._answer: asyncio.Future[Answer] | None = None
-        self._read = bytearray()
+        self._read, self._missing = bytearray(), 0
         self._left = memoryview(b"")
         self._late: asyncio.TimerHandle | None = None
+        self._late_at = self._begun = self._seconds = 0.0
+        self._begun_cpu: float | None = None
         self._was_late = False
         self._exit_code: int | None = None
         self.is_ending = False
@@ -57,7 +66,7 @@ class WorkerProcess:
         for pipe in (self._to, self._from):
             os.set_blocking(pipe, False)
             with suppress(AttributeError, OSError):  # where a system has no such thing, or no more of it for us
-                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _CHUNK_BYTES)
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._loop.add_reader(self._from, self._readable)
         self._late = self._loop.call_later(_START_SECONDS, self.kill)
 
@@ -71,28 +80,21 @@ class WorkerProcess:
         """Whether it runs a transform."""
         return self._answer is not None
 
-    async def ask(self, frame: bytes, seconds: float) -> Answer:
-        """Have a transform run within so many seconds of computing; raises WorkerLost.
-
-        Cancelled, it leaves a worker that is of no more use, and is ended.
-        """
+    def ask(self, frame: bytes, seconds: float, answer: "asyncio.Future[Answer]") -> None:
+        """Have a transform run within so many seconds of computing; a future is given its answer, or WorkerLost."""
         assert self._answer is None, "a worker runs one transform at a time"
         if self.ended.done():
             # Its descriptors may mean something else by now.
-            raise WorkerLost(self._exit_code, was_late=False)
-        answer: asyncio.Future[Answer] = self._loop.create_future()
+            answer.set_exception(WorkerLost(self._exit_code, was_late=False))
+            return
         self._answer = answer
         self._send(frame)
         self._watch(seconds)
-        try:
-            return await answer
-        except asyncio.CancelledError:
+
+    def give_up(self, answer: "asyncio.Future[Answer]") -> None:
+        """End it if it still computes what nobody waits for any more."""
+        if self._answer is answer:
             self.kill()
-            raise
-        finally:
-            self._answer = None
-            if self._late:
-                self._late.cancel()
 
     def kill(self) -> None:
         """End it; that it has ended is noticed a moment later."""
@@ -101,28 +103,30 @@ class WorkerProcess:
             self._popen.kill()
 
     def _send(self, frame: bytes) -> None:
-        self._left = memoryview(frame)
-        if not self._write():
+        try:
+            written = os.write(self._to, frame)  # most often all of it
+        except BlockingIOError:
+            written = 0
+        except OSError:  # it has ended, and whoever waits is told when that is read
+            return
+        if written < len(frame):
+            self._left = memoryview(frame)[written:]
             self._loop.add_writer(self._to, self._writable)
 
     def _writable(self) -> None:
-        if self._write():
-            self._loop.remove_writer(self._to)
-
-    def _write(self) -> bool:
-        """Write as much as the pipe takes; say whether that was all."""
         try:
-            while self._left:
-                self._left = self._left[os.write(self._to, self._left[:_CHUNK_BYTES]) :]
+            self._left = self._left[os.write(self._to, self._left[:_PIPE_BYTES]) :]
         except BlockingIOError:
-            return False
-        except OSError:  # it has ended, and whoever waits is told when that is read
+            return
+        except OSError:
             self._left = memoryview(b"")
-        return True
+        if not self._left:
+            self._left = memoryview(b"")  # of nothing large any more
+            self._loop.remove_writer(self._to)
 
     def _readable(self) -> None:
         try:
-            chunk = os.read(self._from, _CHUNK_BYTES)
+            chunk = os.read(self._from, max(_CHUNK_BYTES, self._missing))
         except BlockingIOError:
             return
         except OSError:
@@ -135,9 +139,11 @@ class WorkerProcess:
         if len(read) < ANSWER.size:
             return
         kind, kib, size = ANSWER.unpack_from(read)
+        missing = ANSWER.size + size - len(read)
+        self._missing = max(0, min(missing, _PIPE_BYTES))
         if size > OUTPUT_BYTES_MAX:
             self.kill()  # not what a worker of ours sends
-        elif len(read) >= ANSWER.size + size:
+        elif missing <= 0:
             content = bytes(memoryview(read)[ANSWER.size : ANSWER.size + size])
             self._read = bytearray()
             self._take(Answer(kind, kib, content))
@@ -145,34 +151,48 @@ class WorkerProcess:
     def _take(self, answer: Answer) -> None:
         if answer.kind == READY:
             self.kib_at_start = answer.kib
-            if self._late:
-                self._late.cancel()
+            self._look_at(None)
             if not self.ready.done():
                 self.ready.set_result(None)
-        elif self._answer and not self._answer.done():
-            self._answer.set_result(answer)
+        elif asked := self._answer:
+            self._answer = None
+            if not asked.done():
+                asked.set_result(answer)
+            self._on_answer(self, answer)
 
     def _watch(self, seconds: float) -> None:
         """End it when the time is over, seen from outside: there are loops that nothing inside can interrupt."""
-        loop, begun_cpu, begun = self._loop, _cpu_seconds(self.pid), self._loop.time()
+        self._seconds, self._begun, self._begun_cpu = seconds, self._loop.time(), _cpu_seconds(self.pid)
+        due = self._begun + seconds + _LATE_SECONDS
+        # A look that was meant for an earlier run comes sooner, and then looks ahead: so most runs need no timer.
+        if self._late is None or due < self._late_at:
+            self._look_at(due)
 
-        def look() -> None:
-            now_cpu, took = _cpu_seconds(self.pid), loop.time() - begun
-            used = took if begun_cpu is None or now_cpu is None else now_cpu - begun_cpu
-            if used >= seconds or took >= _WALL_TIMES_MAX * seconds + _LATE_SECONDS:
-                self._was_late = True
-                self.kill()
-            else:
-                self._late = loop.call_later(seconds - used + _LATE_SECONDS, look)
+    def _look(self) -> None:
+        self._late = None
+        if self._answer is None:
+            return
+        now, now_cpu, seconds = self._loop.time(), _cpu_seconds(self.pid), self._seconds
+        took = now - self._begun
+        used = took if self._begun_cpu is None or now_cpu is None else now_cpu - self._begun_cpu
+        if used >= seconds or took >= _WALL_TIMES_MAX * seconds + _LATE_SECONDS:
+            self._was_late = True
+            self.kill()
+        else:
+            self._look_at(now + seconds - used + _LATE_SECONDS)
 
-        self._late = loop.call_later(seconds + _LATE_SECONDS, look)
+    def _look_at(self, due: float | None) -> None:
+        """Look at a moment whether it is late, and at no other."""
+        if self._late:
+            self._late.cancel()
+        self._late = None if due is None else self._loop.call_at(due, self._look)
+        self._late_at = due or 0.0
 
     def _end(self) -> None:
         """Note that it has closed its output, which it does by ending: what is left of it can be waited for."""
         self._loop.remove_reader(self._from)
         self._loop.remove_writer(self._to)
-        if self._late:
-            self._late.cancel()
+        self._look_at(None)
         self.is_ending = True
         exit_code = self._exit_code = _reap(self._popen)
         os.close(self._lifeline)
@@ -184,16 +204,18 @@ class WorkerProcess:
             self.ready.exception()  # looked at, because nobody else may
         if self._answer and not self._answer.done():
             self._answer.set_exception(WorkerLost(exit_code, was_late=self._was_late))
+        self._answer = None
         self.ended.set_result(None)
         self._on_end(self)
 
 
 def _cpu_seconds(pid: int) -> float | None:
     """Give how long a process has computed; None where a system does not say."""
-    with suppress(OSError, OverflowError):
+    try:
         # Linux makes the number of a process's clock out of the process's own.
         return time.clock_gettime((~pid << 3) | 2)
-    return None
+    except (OSError, OverflowError):
+        return None
 
 
 def _reap(popen: "subprocess.Popen[bytes]") -> int | None:

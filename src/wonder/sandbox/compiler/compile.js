@@ -77,10 +77,11 @@ function hostOf(file) {
 function emitted(program, file) {
   let script, map;
   program.emit(file, (name, text) => void (name.endsWith(".map") ? (map = text) : (script = text)));
-  // Strict as modules are; the compiler's own words for it come too late to count, after `exports`.
-  const opening = 'globalThis.__transform = (() => {\n"use strict";\nconst exports = {};\n';
+  // Strict as modules are; the compiler's own words for it come too late to count, after `exports`. Not in parentheses,
+  // because QuickJS reads twice what begins with one, and this is read for each run.
+  const opening = 'globalThis.__transform = function () {\n"use strict";\nconst exports = {};\n';
   const lines = linesOf(map, opening.split("\n").length - 1);
-  return `${opening}${script}\nreturn exports.default;\n})();\n//# lines=${lines}\n`;
+  return `${opening}${script}\nreturn exports.default;\n}();\n//# lines=${lines}\n`;
 }
 
 /** Say which line of the source each line of the JavaScript comes from, for what is thrown; 0 is none. */
