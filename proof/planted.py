@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from proof.bugs import coordinator, engine, executor, storage
+from proof.bugs import coordinator, engine, executor, schedules, storage
 from proof.bugs.bug import ROOT, Bug
 from proof.bugs.workshop import LIMIT_SECONDS, planted, run_catcher, workshop
 
 ROOMS: Final = {
     "engine": engine.BUGS,
     "coordinator": coordinator.BUGS,
+    "schedules": schedules.BUGS,
     "executor": executor.BUGS,
     "storage": storage.BUGS,
 }

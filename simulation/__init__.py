@@ -11,6 +11,8 @@ seat, engine, coordinator, executor, request desk, recovery, and the SQLite stor
   that the seed chooses, and answered at another. Faults (`faults`) stand at numbers of operations, commits and tasks.
 - Clients (`clients`) start, cancel, pause, resume, answer, send, retry and fork at moments of the seed; what they were
   told, and what actions did (`outside`), goes to the log of `wonder.checker.outside`.
+- Some databases have schedules (`schedules`), which clients pause, change and fire by hand (`schedule_clients`); each
+  of their runs tells the world for which planned time it stands, and sometimes no process runs for minutes.
 - Each pattern sample has a play (`plays`, `playing`): a client who knows what must come of it, whatever goes wrong.
 - In the end the faults stop, time goes on until every run has ended, and `wonder.checker` and `wonder.observe.verify`
   look at the database (`scenario`). A seed that fails is made smaller first (`shrinking`).

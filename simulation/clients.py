@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from simulation.databases import Template
 from simulation.processes import Machine, Process
+from simulation.schedule_clients import SCHEDULE_WISHES, ScheduleClients, ScheduleWish, resume_schedule
 from simulation.store import DirectStore, at_once
 from wonder.app.api import Run, Wonder
 from wonder.errors import WonderError
@@ -28,6 +29,7 @@ WishKind = Literal[
     "event_again",
     "retry",
     "fork",
+    ScheduleWish,
 ]
 _WISHES: Final[tuple[WishKind, ...]] = (
     *("start", "start", "start_again", "cancel", "pause", "pause", "resume", "answer", "answer", "answer_twice"),
@@ -42,6 +44,8 @@ _AWAITED: Final = """
         SELECT 1 FROM kept_events AS kept WHERE kept.project_id = wait.project_id AND kept.event = wait.event
             AND kept.key = wait.key AND kept.used_ms IS NULL)
 """
+
+_PAUSED_SCHEDULES: Final = "SELECT name FROM schedules JOIN schedule_states ON schedule_id = id WHERE paused = 1"
 
 Work = Callable[[], Awaitable[None]]
 
@@ -72,6 +76,14 @@ def plan_wishes(random: Random) -> list[Wish]:
     return wishes
 
 
+def plan_schedule_wishes(random: Random) -> list[Wish]:
+    """Choose what clients want of schedules: as a rule nothing, so that what these do can be counted to the last."""
+    return [
+        Wish(random.choice(SCHEDULE_WISHES), random.randint(0, _PERIOD_MS), random.randrange(1_000_000), False)
+        for _ in range(random.choice([0, 0, 1, 3]))
+    ]
+
+
 class Clients:
     """Carries out what clients want, and notes what they were told."""
 
@@ -83,6 +95,7 @@ class Clients:
         self._under_way: set[str] = set()
         self._settled = 0
         self._look = DirectStore(machine.path, machine.reader)
+        self._schedules = ScheduleClients(template.schedules)
 
     def begin(self, wish: Wish) -> None:
         """Have something wished for."""
@@ -117,9 +130,16 @@ class Clients:
         pending = "SELECT 1 FROM trigger_firings WHERE status = 'pending' LIMIT 1"
         return bool(self.rows(pending) or self.rows("SELECT 1 FROM triggered_runs WHERE retry_due = 1 LIMIT 1"))
 
+    @property
+    def have_schedules(self) -> bool:
+        """Whether schedules have something to do, now or later."""
+        return bool(self.rows("SELECT 1 FROM schedule_states WHERE due_ms IS NOT NULL LIMIT 1"))
+
     def settle(self) -> None:
         """Let go on whatever waits for somebody: resume, answer, send; each is asked for once at a time."""
         visitor = self.visitor.wonder
+        for (name,) in self.rows(_PAUSED_SCHEDULES):
+            self._once(f"resume {name!s}", partial(resume_schedule, visitor, str(name)))
         for (run_id,) in self.rows(_PAUSED):
             self._once(f"resume {run_id!s}", partial(visitor.resume, str(run_id)))
         for item in self._open_items():
@@ -176,6 +196,8 @@ class Clients:
                 event = self._template.events[wish.chance % len(self._template.events)]
                 sender = f"sender {wish.chance % 2}" if wish.kind == "event_again" else None
                 return lambda: self._send(wonder, event, sender, wish.chance)
+            case "pause_schedule" | "resume_schedule" | "change_schedule" | "fire_schedule":
+                return self._schedules.work(wish.kind, wonder, wish.chance, self._accept)
         return self._run_work(wish, wonder)
 
     def _run_work(self, wish: Wish, wonder: Wonder) -> Work | None:

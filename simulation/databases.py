@@ -16,6 +16,7 @@ from simulation.definitions import (
     sample_definition,
     sample_events,
 )
+from simulation.schedules import CATCH_UPS, OVERLAPS, random_schedules
 from simulation.store import DirectStore, at_once, open_connection
 from simulation.world import World
 from wonder.definitions.loading import Loaded
@@ -50,6 +51,8 @@ CONSTRUCTS: Final = {
     "task retry": r"retry=Retry\(",
     "action retry": r"retry_policy=RetryPolicy",
     "idempotency key": r"key_template=",
+    **{f"overlap {name}": rf"overlap='{name}'" for name in OVERLAPS},
+    **{f"catch-up {name}": rf"catch_up='{name}'" for name in CATCH_UPS},
 }
 """What SPEC 5 has, and how it looks in a definition."""
 _NOW: Final = "2027-01-15T08:00:00.000000Z"
@@ -68,6 +71,8 @@ class Template:
     constructs: tuple[str, ...]
     refs: dict[str, str]
     """The names of all nodes, by their ids."""
+    schedules: dict[str, Any]
+    """Its schedules as a file has them, by name."""
 
 
 class Templates:
@@ -90,7 +95,7 @@ class Templates:
             )
         return self._keep(
             ("random", seed, nodes_max, queues),
-            lambda: self._make(random_definition(seed, nodes_max), INPUT, EVENTS, settings),
+            lambda: self._make(random_definition(seed, nodes_max), INPUT, EVENTS, settings, random_schedules(seed)),
         )
 
     def get_played(self, pattern: int) -> Template:
@@ -105,7 +110,14 @@ class Templates:
                 self._kept.popitem(last=False)
         return self._kept[key]
 
-    def _make(self, loaded: Loaded, input: JsonValue, events: Events, settings: dict[str, Any]) -> Template:
+    def _make(
+        self,
+        loaded: Loaded,
+        input: JsonValue,
+        events: Events,
+        settings: dict[str, Any],
+        schedules: dict[str, Any] | None = None,
+    ) -> Template:
         path = self._folder / "template.db"
         for old in self._folder.glob("template.db*"):
             old.unlink()
@@ -129,7 +141,7 @@ class Templates:
         connection.close()
         written = repr(loaded.reading.bundle)
         constructs = tuple(name for name, pattern in CONSTRUCTS.items() if re.search(pattern, written))
-        return Template(content, home, workflow, input, events, constructs, refs)
+        return Template(content, home, workflow, input, events, constructs, refs, schedules or {})
 
 
 async def _deploy(store: DirectStore, loaded: Loaded, home: Home, new_id: NewId, settings: dict[str, Any]) -> Workflow:

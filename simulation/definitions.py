@@ -8,6 +8,7 @@ from typing import Any, Final
 from simulation.graphs import Graph, grows, random_blocks, random_graph
 from simulation.mending import mend
 from simulation.plays import FILES
+from simulation.schedules import SCHEDULED, random_schedules, scheduled_workflow
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.faults import has_errors
 from wonder.definitions.loading import Loaded, load_text, load_value
@@ -51,7 +52,7 @@ _TRIGGERS: Final = (
 
 
 def random_definition(seed: int, nodes_max: int) -> Loaded:
-    """Make a definition that can be stored: a workflow, and another one that it may call or trigger."""
+    """Make a definition that can be stored: a workflow, another one that it may call or trigger, perhaps schedules."""
     random = Random(f"definition {seed}")
     # By a chance of their own, so that the graphs are what they are without.
     triggering = Random(f"triggers {seed}")
@@ -59,6 +60,9 @@ def random_definition(seed: int, nodes_max: int) -> Loaded:
         bundle = _bundle(random, nodes_max)
         if triggering.random() < 0.4:
             bundle["workflow"]["triggers"] = triggering.sample(_TRIGGERS, triggering.randint(1, 3))
+        if schedules := random_schedules(seed):
+            bundle["workflows"][SCHEDULED] = scheduled_workflow(seed)
+            bundle["schedules"] = schedules
         for _ in range(_MENDED_MAX):
             loaded = load_value(bundle)
             errors = [fault for fault in loaded.check(Catalog()) if has_errors([fault])]

@@ -23,6 +23,7 @@ FaultKind = Literal[
     "result_doubled",
     "result_after_cancel",
     "worker_lost",
+    "down",
 ]
 OF_OPERATIONS: Final[tuple[FaultKind, ...]] = (
     *("fails", "fails", "answer_lost", "answer_lost", "slow", "crash_before", "crash_before"),
@@ -33,7 +34,9 @@ OF_COMMITS: Final[tuple[FaultKind, ...]] = (
     *("commit_fails", "commit_answer_lost", "commit_crash_before", "commit_crash_after"),
 )
 OF_TASKS: Final[tuple[FaultKind, ...]] = ("result_late", "result_doubled", "result_after_cancel", "worker_lost")
-KINDS: Final = tuple(dict.fromkeys((*OF_OPERATIONS, *OF_COMMITS, *OF_TASKS)))
+# Only where there are schedules: their times are missed meanwhile, and nothing else minds.
+OF_SCHEDULES: Final[tuple[FaultKind, ...]] = ("down", "down", "clock_forward", "crash_after", "commit_crash_after")
+KINDS: Final = tuple(dict.fromkeys((*OF_OPERATIONS, *OF_COMMITS, *OF_TASKS, *OF_SCHEDULES)))
 _FAULTS_MAX: Final = 8
 _TASK_FAULTS_MAX: Final = 4
 _LOST_IN_A_ROW: Final = 6
@@ -50,7 +53,7 @@ class Fault:
     kind: FaultKind
     number: int
     milliseconds: int
-    """How slow, how late, how long paused, or how far the clock jumps."""
+    """How slow, how late, how long paused or down, or how far the clock jumps."""
 
     @property
     def of(self) -> str:
@@ -78,6 +81,16 @@ def plan_faults(random: Random) -> list[Fault]:
         # One worker after another, until a task is given up.
         first = random.randint(1, _TASKS)
         faults += [_of_task(random, "worker_lost", number) for number in range(first, first + _LOST_IN_A_ROW)]
+    return faults
+
+
+def plan_schedule_faults(random: Random) -> list[Fault]:
+    """Choose what else goes wrong where there are schedules: no engine runs for so long that times are missed."""
+    faults = []
+    for _ in range(random.choice([0, 1, 1, 2])):
+        kind = random.choice(OF_SCHEDULES)
+        number = random.randint(1, _COMMITS) if kind in OF_COMMITS else _operation(random)
+        faults.append(Fault(kind, number, random.choice([65_000, 65_000, 90_000])))
     return faults
 
 

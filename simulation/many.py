@@ -11,7 +11,17 @@ from typing import Final
 from simulation.databases import CONSTRUCTS
 from simulation.faults import KINDS, Fault
 from simulation.plays import PLAYS
-from simulation.scenario import OF_RUNS, TRIGGERED, Outcome, Scenario, Simulator, describe, play_of, scenario_of
+from simulation.scenario import (
+    OF_RUNS,
+    SCHEDULED,
+    TRIGGERED,
+    Outcome,
+    Scenario,
+    Simulator,
+    describe,
+    play_of,
+    scenario_of,
+)
 from simulation.shrinking import replay_command, shrink
 
 FAILURES_MAX: Final = 5
@@ -58,7 +68,7 @@ class Totals:
         yield "faults: " + ", ".join(f"{kind} {self.happened[kind]}" for kind in KINDS)
         yield f"plays that came to their end: {self.happened['played']}; cut short: {self.happened['cut short']}"
         yield "constructs: " + ", ".join(
-            f"{name} {self.constructs[name]}" for name in [*CONSTRUCTS, *OF_RUNS, *TRIGGERED]
+            f"{name} {self.constructs[name]}" for name in [*CONSTRUCTS, *OF_RUNS, *TRIGGERED, *SCHEDULED]
         )
         yield "events: " + ", ".join(f"{type} {number}" for type, number in sorted(self.seen.items()))
 

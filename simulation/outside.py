@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from simulation.faults import Fault
 from simulation.processes import Process
+from simulation.schedules import FUNCTION as KEEP_TIME
 from simulation.world import World
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionFailed
@@ -30,6 +31,7 @@ class OutsideWorld:
         self.fails = True
         self.functions = FunctionRegistry()
         self.functions.register(FUNCTION, self._act)
+        self.functions.register(KEEP_TIME, self._keep_time)
         for name in ("functions:work", "functions:use_machine"):
             self.functions.register(name, self._work)
         self.functions.register("functions:take_long", self._take_long)
@@ -69,8 +71,19 @@ class OutsideWorld:
 
     async def _act(self, what: str = "", **given: Any) -> Any:
         """Act in the world, somehow."""
-        origin, random = current_context().origin, self._world.random
+        origin = current_context().origin
         self._world.note("effect", run=origin.run_id, token=origin.token_id)
+        return {"n": await self._behave(), "what": what}
+
+    async def _keep_time(self, schedule: str, planned: int, more: int = 0) -> None:
+        """Act for the time that a schedule has planned, somehow."""
+        origin = current_context().origin
+        self._world.note("effect", run=origin.run_id, token=origin.token_id)
+        self._world.note("scheduled", run=origin.run_id, schedule=schedule, planned=planned)
+        await self._behave()
+
+    async def _behave(self) -> int:
+        random = self._world.random
         chance = random.random() if self.fails else 0.0
         await asyncio.sleep(random.choice(_TIMES_MS) / 1_000)
         if chance > 0.97:
@@ -81,7 +94,7 @@ class OutsideWorld:
             raise ActionFailed("BROKEN", "it broke for good")
         elif chance > 0.78:
             raise ConnectionError("try again")
-        return {"n": random.randint(0, 4), "what": what}
+        return random.randint(0, 4)
 
     async def _ignore_cancellation(self) -> None:
         try:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -120,7 +121,11 @@ class Process:
         self._connection = open_connection(machine.path)
         self.store = SimulatedStore(self, machine.path, self._connection, machine.reader)
         self.seat = SimulatedSeat(self)
-        self.wonder = Wonder(App(self.store, machine.home, lambda: "", self.world.new_id), self.seat)
+        self.wonder = Wonder(App(self.store, machine.home, self._clock, self.world.new_id), self.seat)
+
+    def _clock(self) -> str:
+        seen = datetime.fromtimestamp(self.world.wall_ms() / 1_000, UTC)
+        return seen.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Do something in this process."""
@@ -149,17 +154,18 @@ class Process:
         """Have a fault of the process come before an operation; False if it is not carried out."""
         if not self.is_mortal:
             return True
-        if fault.does == "crash_before":
+        if fault.does in ("crash_before", "down"):
             if self.loop.is_dead:
                 return False
             self.world.hit(fault)
-            self.machine.crash(self)
+            self.machine.crash(self, fault.milliseconds if fault.kind == "down" else None)
             return False
         if fault.kind in ("paused", "taken_over"):
             self.world.hit(fault)
             self.machine.pause(self, fault.milliseconds, take_over=fault.kind == "taken_over")
         elif fault.kind in ("clock_forward", "clock_back"):
             self.world.hit(fault)
+            self.world.note("clock_set")
             self.world.jump_ms += fault.milliseconds if fault.kind == "clock_forward" else -fault.milliseconds
         return True
 
@@ -218,12 +224,13 @@ class Machine:
         self.processes.append(process)
         process.begin()
 
-    def crash(self, process: Process) -> None:
-        """End a process; another one starts soon, unless it did already."""
+    def crash(self, process: Process, down_ms: int | None = None) -> None:
+        """End a process; another one starts soon, or after so long, unless it did already."""
         self.world.note("crash")
         process.die()
         if process is self.current:
-            self.world.after(self.world.random.choice(_RESTART_MS), lambda: self._start_after(process))
+            restart_ms = self.world.random.choice(_RESTART_MS) if down_ms is None else down_ms
+            self.world.after(restart_ms, lambda: self._start_after(process))
 
     def _start_after(self, process: Process) -> None:
         if process is self.current:

@@ -12,13 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from simulation.clients import Clients, Wish, plan_wishes
+from simulation.clients import Clients, Wish, plan_schedule_wishes, plan_wishes
 from simulation.databases import Template, Templates
 from simulation.definitions import pattern_of
-from simulation.faults import Fault, plan_faults, plan_play_faults
+from simulation.faults import Fault, plan_faults, plan_play_faults, plan_schedule_faults
 from simulation.outside import OutsideWorld
 from simulation.playing import Playing
 from simulation.processes import Machine, same_order
+from simulation.schedules import random_schedules
 from simulation.store import DirectStore, at_once, open_connection
 from simulation.world import World
 from wonder.checker.checking import Count, check_runs
@@ -29,6 +30,11 @@ from wonder.observe.verify import verify_run
 NODES_MAX: Final = 12
 OF_RUNS: Final = ("parent_run_id", "retry_of_run_id", "forked_from_run_id")
 TRIGGERED: Final = {"triggered": "attempt = 0", "retried by a trigger": "attempt > 0"}
+SCHEDULED: Final = {
+    "scheduled": "started",
+    "skipped by a schedule": "skipped",
+    "missed by a schedule": "last_missed_ms IS NOT NULL",
+}
 # Seeds that follow one another share a definition, which takes as long to make as a simulation.
 _SHARE: Final = 4
 _PERIOD_MS: Final = 6_000
@@ -74,7 +80,11 @@ def scenario_of(seed: int, nodes_max: int = NODES_MAX) -> Scenario:
     if pattern is not None and seed % 2:
         return play_of(pattern, seed)
     random = Random(f"scenario {seed}")
-    return Scenario(seed, nodes_max, tuple(plan_wishes(random)), tuple(plan_faults(random)))
+    wishes, faults = plan_wishes(random), plan_faults(random)
+    if pattern is None and random_schedules(seed // _SHARE):
+        wishes += plan_schedule_wishes(random)
+        faults += plan_schedule_faults(random)
+    return Scenario(seed, nodes_max, tuple(wishes), tuple(faults))
 
 
 def play_of(pattern: int, seed: int) -> Scenario:
@@ -169,11 +179,12 @@ class _Simulation:
                 self._clients.settle()
             self._go_on(1_000)
             quiet = 0 if self._is_busy() or (playing and not playing.is_over) else quiet + 1
-        world.note("settled")
+        world.note("settled", at=world.wall_ms())
 
     def _is_busy(self) -> bool:
-        paused = self._machine.current.loop.is_paused
-        return paused or bool(self._clients.live_runs()) or self._clients.have_requests or self._clients.have_triggers
+        clients, current = self._clients, self._machine.current.loop
+        is_moving = clients.have_requests or clients.have_triggers or clients.have_schedules
+        return current.is_paused or bool(clients.live_runs()) or is_moving
 
     def _go_on(self, milliseconds: int) -> None:
         world, until_ms = self._world, self._world.now_ms + milliseconds
@@ -193,7 +204,8 @@ class _Simulation:
 
     async def _look(self, store: DirectStore, outcome: Outcome) -> None:
         count = Count()
-        async for violation in check_runs(store, count):
+        jumped = any(line["kind"] == "clock_set" for line in self._world.log)
+        async for violation in check_runs(store, count, trusts_clock=not jumped):
             outcome.violations.append(str(violation))
         async for violation in check_log(store, self._world.log):
             outcome.violations.append(str(violation))
@@ -209,6 +221,9 @@ class _Simulation:
             outcome.constructs[column] += int(str(number))
         for name, wanted in TRIGGERED.items():
             ((number,),) = await store.query(f"SELECT count(*) FROM triggered_runs WHERE {wanted}")
+            outcome.constructs[name] += int(str(number))
+        for name, wanted in SCHEDULED.items():
+            ((number,),) = await store.query(f"SELECT coalesce(sum({wanted}), 0) FROM schedule_states")
             outcome.constructs[name] += int(str(number))
         for type, number in await store.query("SELECT type, count(*) FROM events GROUP BY type"):
             outcome.seen[str(type)] += int(str(number))

@@ -71,7 +71,6 @@ async def charges(clients: Clients) -> None:
 async def gate(clients: Clients) -> None:
     """Extend a run's time at its gate, and answer it then."""
     run = await clients.start("proof-gate")
-    await clients.status(run, "paused")
     await clients.answer("took longer", {"decision": "extend", "extend_ms": 60_000})
     await clients.answer("Ready?", "yes")
     await clients.ended(run)

@@ -12,8 +12,9 @@ import pytest
 from support.systems import bundle, calls, running, until
 from wonder.app import open_app
 from wonder.app.api import Wonder, open_wonder
-from wonder.app.schedules import create_schedule, delete, pause, resume
-from wonder.coordinator.scheduling import LOOK_MS
+from wonder.app.schedules import create_schedule, delete, next_times, pause, resume
+from wonder.coordinator import scheduling
+from wonder.coordinator.scheduling import LOOK_MS, Scheduler
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.workflows import Workflow
@@ -263,6 +264,59 @@ async def test_a_paused_schedule_starts_nothing_and_does_not_catch_up_when_it_is
         assert (await inputs(wonder), one.state.started) == ([], 0)
 
 
+async def test_a_schedule_that_has_much_to_catch_up_with_lets_others_have_their_turn_in_between(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "_STARTS_AT_ONCE", 4)
+    turn, counts = Scheduler._turn, list[int]()
+
+    async def counted(self: Scheduler, one: StoredSchedule, now_ms: int) -> None:
+        before = (await find_schedule(self._coordinator.store, one.schedule.project_id, "often")).state.started
+        await turn(self, one, now_ms)
+        after = (await find_schedule(self._coordinator.store, one.schedule.project_id, "often")).state.started
+        counts.append(after - before)
+
+    monkeypatch.setattr(Scheduler, "_turn", counted)
+    await prepare(store_url, catch_up="all", overlap="allow")
+    async with running(store_url, work=quick) as wonder:
+        one = await settled(wonder)
+        assert (counts, one.state.started, len(await inputs(wonder))) == ([4, 2], 6, 6)
+
+
+@pytest.mark.parametrize("change", ["pause", "input"])
+async def test_a_schedule_that_is_changed_while_it_catches_up_does_nothing_more_as_it_was(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    await prepare(store_url, catch_up="all", overlap="allow")
+    start, begun = Scheduler._start_planned, list[int]()
+
+    async def start_and_change(self: Scheduler, one: StoredSchedule, planned_ms: int, *others: Any) -> Any:
+        started = await start(self, one, planned_ms, *others)
+        begun.append(planned_ms)
+        if len(begun) == 1:
+            async with open_app(store_url) as app:
+                if change == "pause":
+                    await pause(app, "often")
+                else:
+                    again = one.schedule.model_dump(include={"every_ms", "starts_at", "catch_up", "overlap"})
+                    again |= {"workflow": "report", "input": {"at": "@date"}}
+                    await create_schedule(app, "often", again, replaces=True)
+        return started
+
+    monkeypatch.setattr(Scheduler, "_start_planned", start_and_change)
+    count = 1 if change == "pause" else 6
+    async with running(store_url, work=quick) as wonder:
+        await until(lambda: _true_of(inputs(wonder), count))
+        assert wonder.engine
+        # Behind the turn that is under way.
+        await wonder.engine.scheduler.look()
+        runs = await inputs(wonder)
+        outputs: list[Any] = [(await wonder.wait(run_id)).output for run_id in runs]
+        assert len(runs) == count
+        # The first had been started; all others are as the schedule has it now.
+        assert [len(output["at"]) for output in outputs[1:]] == [len("2026-11-16")] * (count - 1)
+
+
 async def test_deploying_again_keeps_what_was_paused_and_done_and_other_times_count_from_now(store_url: str) -> None:
     async with running(store_url, work=quick) as wonder:
         first = definition()
@@ -308,6 +362,28 @@ async def test_a_run_can_be_fired_by_hand_whatever_the_schedule_does(store_url: 
         assert [(await run.wait()).status for run in runs] == ["completed", "completed"]
         one = await stored(wonder)
         assert (one.paused, one.state.started, one.state.last_run_id) == (True, 2, runs[1].id)
+
+
+async def test_runs_that_are_fired_by_hand_in_one_millisecond_are_as_many_and_take_no_planned_time(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has a row of its own among the schedule's runs: what is planned for that millisecond keeps its row."""
+    async with running(store_url, work=quick) as wonder:
+        await wonder.deploy(definition(paused=True))
+        assert wonder.engine
+        at_ms = (await planned(wonder))[0]
+        monkeypatch.setattr(wonder.engine.coordinator.clock, "now_ms", lambda: at_ms)
+        runs = [await wonder.fire_schedule("often") for _ in range(3)]
+        assert len({run.id for run in runs}) == 3
+        rows = await wonder.app.store.query("SELECT planned_ms, run_id FROM schedule_firings ORDER BY planned_ms")
+        assert rows == [(at_ms + number, run.id) for number, run in enumerate(runs, 1)]
+        for run in runs:
+            await run.wait()
+
+
+async def planned(wonder: Wonder) -> list[int]:
+    """Give the next time of the schedule."""
+    return next_times((await stored(wonder)).schedule, (await stored(wonder)).state.after_ms, 1)
 
 
 async def test_a_run_that_is_there_for_a_planned_time_is_found_and_not_started_twice(store_url: str) -> None:

@@ -131,6 +131,20 @@ def test_after_a_crash_between_two_starts_the_second_is_still_to_come() -> None:
     assert done.state_after(2) == done.state
 
 
+def test_after_a_crash_among_those_that_were_queued_the_others_still_wait_and_nothing_skipped_comes() -> None:
+    """What was queued is started at once when `overlap` is changed to `allow`; a crash comes behind the first."""
+    one = schedule(overlap="allow", catch_up="none")
+    queued = (996 * HOUR, 998 * HOUR)
+    whole = turn(one, after_ms=999 * HOUR, queued=queued)
+    assert hours(whole.starts) == [996, 998, 1_000]
+    first = whole.state_after(0)
+    assert (first.after_ms, first.queued, first.due_ms) == (999 * HOUR, queued[1:], 996 * HOUR)
+    rest = decide_turn(one, planned_times(one, UTC), first, live=1, now_ms=NOW)
+    assert hours(rest.starts) == [998, 1_000]
+    second = decide_turn(one, planned_times(one, UTC), whole.state_after(1), live=2, now_ms=NOW)
+    assert hours(second.starts) == [1_000]
+
+
 def test_jitter_puts_a_start_off_always_alike_and_never_up_to_the_next_time() -> None:
     one = schedule(jitter_ms=24 * HOUR)
     times = planned_times(one, UTC)

@@ -11,9 +11,10 @@ from simulation.databases import CONSTRUCTS
 from simulation.faults import KINDS
 from simulation.many import Totals, play, simulate, simulator
 from simulation.plays import PLAYS
-from simulation.scenario import OF_RUNS, TRIGGERED, Scenario, Simulator, play_of, scenario_of
+from simulation.scenario import OF_RUNS, SCHEDULED, TRIGGERED, Scenario, Simulator, play_of, scenario_of
 from simulation.shrinking import replay_command, shrink
 
+from wonder.coordinator import scheduling
 from wonder.coordinator.commits import GroupCommit
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.kept_events import KeptEvents
@@ -21,6 +22,7 @@ from wonder.coordinator.triggering import Triggers
 from wonder.engine.decisions import FireJoin
 from wonder.engine.evolve import EVOLVERS
 from wonder.storage import sqlite
+from wonder.storage.schedules import LiveFiring
 
 SEEDS = 500
 FOUND_WITHIN = 200
@@ -75,7 +77,7 @@ def test_hardly_any_run_is_cut_short(totals: Totals) -> None:
 
 
 def test_the_definitions_have_every_construct(totals: Totals) -> None:
-    assert [name for name in (*CONSTRUCTS, *OF_RUNS, *TRIGGERED) if not totals.constructs[name]] == []
+    assert [name for name in (*CONSTRUCTS, *OF_RUNS, *TRIGGERED, *SCHEDULED) if not totals.constructs[name]] == []
 
 
 def test_a_seed_replays_to_the_letter(simulation: Simulator) -> None:
@@ -126,6 +128,15 @@ def _forget_triggers() -> AbstractContextManager[Any]:
     return mock.patch.object(Triggers, "reconcile", nothing)
 
 
+def _forget_overlap() -> AbstractContextManager[Any]:
+    """A schedule does not know which of its runs go on."""
+
+    async def none(*given: Any, **named: Any) -> list[LiveFiring]:
+        return []
+
+    return mock.patch.object(scheduling, "live_firings", none)
+
+
 @pytest.mark.parametrize(
     "plant",
     [
@@ -135,6 +146,7 @@ def _forget_triggers() -> AbstractContextManager[Any]:
         _forget_tasks,
         _trust_memory,
         _forget_triggers,
+        _forget_overlap,
     ],
 )
 def test_a_planted_bug_is_found(plant: Callable[[], AbstractContextManager[Any]], simulation: Simulator) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from support.definitions import update as update_by_name
@@ -117,6 +118,7 @@ async def make_runs(url: str) -> dict[str, str]:
         )
         await _control(wonder, runs, start)
         await _trigger(wonder, runs, start)
+        await _schedule(wonder, runs)
     return runs
 
 
@@ -181,6 +183,41 @@ async def _trigger(wonder: Wonder, runs: dict[str, str], start: Callable[..., An
     for (run_id,) in await started(0, 0):
         await status_of(wonder, str(run_id), "completed")
     assert (await wonder.triggers(source)).status == "failed"
+
+
+async def _schedule(wonder: Wonder, runs: dict[str, str]) -> None:
+    """Catch up with six planned times, with one behind five that are missed, and with one before one that waits."""
+    given = {"at": "@time", "local": ["@local_time"], "ms": "@time_ms", "name": "@schedule"}
+    planned = bundle("planned", {"only": update(("output.at", "input.at"))})
+    begins = (datetime.now(UTC) - timedelta(minutes=65)).isoformat(timespec="seconds")
+    common = {"every_ms": 600_000, "starts_at": begins, "input": given, "paused": True}
+    schedules = {
+        "all": {"overlap": "allow", "catch_up": "all"},
+        "last": {"overlap": "skip"},
+        "queue": {"overlap": "queue_one", "catch_up": "all", "workflow": "held"},
+    }
+    made = {name: {"workflow": "planned", **common, **fields} for name, fields in schedules.items()}
+    await wonder.deploy({**planned, "workflows": {"held": bundle("held", {"ask": ASK})["workflow"]}, "schedules": made})
+    created = (datetime.now(UTC) - timedelta(minutes=60)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    async with wonder.app.store.transaction() as transaction:
+        # As if they had been made an hour ago, and no engine had run since.
+        await transaction.run("UPDATE schedules SET created_at = $1, updated_at = $1", [(created,)])
+        ms = int(datetime.fromisoformat(created).timestamp() * 1_000)
+        await transaction.run("UPDATE schedule_states SET after_ms = $1, due_ms = $1, paused = 0", [(ms,)])
+
+    async def started() -> Any:
+        rows = await wonder.app.store.query(
+            "SELECT name, run_id, status FROM schedule_firings JOIN runs ON runs.id = run_id "
+            "JOIN schedules ON schedules.id = schedule_id ORDER BY planned_ms"
+        )
+        ended = [run_id for _, run_id, status in rows if status == "completed"]
+        return rows if len(rows) == 8 and len(ended) == 7 else None
+
+    for name, run_id, _ in await until(started):
+        runs.setdefault(f"scheduled: {name}", str(run_id))
+    run = await wonder.fire_schedule("last")
+    runs["scheduled: by hand"] = run.id
+    await status_of(wonder, run, "completed")
 
 
 def _line() -> dict[str, Any]:

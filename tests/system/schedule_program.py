@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import engine_program
@@ -31,6 +32,9 @@ async def prepare(app: Any, starts_at: str, overlap: str) -> None:
         await transaction.run(
             "UPDATE schedule_states SET after_ms = after_ms - $1, due_ms = after_ms - $1", [(60 * MINUTE_MS,)]
         )
+        # It was made then, too: each time since has to be accounted for.
+        made = (datetime.now(UTC) - timedelta(minutes=60)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        await transaction.run("UPDATE schedules SET created_at = $1, updated_at = $1", [(made,)])
 
 
 async def schedules(url: str, moment: str, number: str) -> None:

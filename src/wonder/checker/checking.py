@@ -12,6 +12,8 @@ from wonder.checker.families import check_children, check_parent
 from wonder.checker.fan_in import check_joins, check_merges
 from wonder.checker.fan_out import check_fan_outs, check_max_parallel
 from wonder.checker.limits import check_attempts, check_loops
+from wonder.checker.scheduled_runs import check_scheduled_input
+from wonder.checker.schedules import check_schedules
 from wonder.checker.sequence import check_end, check_sequence
 from wonder.checker.snapshots import check_snapshots
 from wonder.checker.stored import StoredRun, load_run
@@ -75,14 +77,19 @@ class Definitions:
         return self._kept[key]
 
 
-async def check_runs(reader: Reader, count: Count) -> AsyncGenerator[Violation, None]:
-    """Check every run; `count` grows as this goes on."""
+async def check_runs(reader: Reader, count: Count, *, trusts_clock: bool = True) -> AsyncGenerator[Violation, None]:
+    """Check every run, and every schedule; `count` grows as this goes on.
+
+    Without trust in the clock, which may have jumped, nothing is concluded from what two runs say of the time.
+    """
     for kind, run_id in await reader.fetch("checker_orphans"):
         yield Violation("orphans", str(run_id), f"{kind!s} has rows of the run, which is not there")
     definitions = Definitions(reader)
     async for run_id in run_ids(reader):
         for violation in await check_run(reader, definitions, run_id, count):
             yield violation
+    async for violation in check_schedules(reader, trusts_clock=trusts_clock):
+        yield violation
 
 
 async def run_ids(reader: Reader) -> AsyncIterator[str]:
@@ -106,6 +113,7 @@ async def check_run(reader: Reader, definitions: Definitions, run_id: str, count
     count.runs += 1
     count.events += len(run.events)
     found = [*await check_parent(reader, run), *await check_origin(reader, run)]
+    found += await check_scheduled_input(reader, run)
     for check in OF_EVENTS:
         found += _guarded(run_id, check.__name__, lambda check=check: check(run))  # type: ignore[misc]
     definition = await definitions.of(run)

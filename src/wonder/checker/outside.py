@@ -11,7 +11,9 @@ Each line is an object with a `kind`; `at` is the true time in milliseconds sinc
 | `event_accepted` | `project`, `event`, `key`?, `at` | a sender was told that its event was taken |
 | `effect` | `run`, `token`, `at` | an action began to act in the world |
 | `crash` | `at` | a process was killed; what it did may be done again |
+| `scheduled` | `run`, `schedule`, `planned`, `at` | an action was told the schedule's name and the time it stands for |
 | `lost` | `run`, `at` | what was decided for a run could not be stored; what it had under way may be done again |
+| `clock_set` | `at` | a process's clock was set forward or back |
 | `claimed` | `owner`, `epoch`, `at` | a process was told that the lease is its own |
 | `wrote` | `run`, `sequence`, `epoch`, `at` | a process was told that its commit with this event is durable |
 | `settled` | `at`, `live`? | nothing moved any more, with time enough; only the runs in `live` may not have ended |
@@ -26,6 +28,7 @@ from typing import Any, Final
 from wonder.checker.checking import Definitions
 from wonder.checker.effects import check_cancelled, check_effects
 from wonder.checker.families import check_settled_family
+from wonder.checker.schedule_log import check_scheduled
 from wonder.checker.stored import ENDED, StoredRun, load_run
 from wonder.checker.values import same, shown
 from wonder.checker.violations import Violation
@@ -59,6 +62,8 @@ async def check_log(reader: Reader, log: Iterable[Line]) -> AsyncIterator[Violat
         async for violation in check(runs, by_kind):
             yield violation
     async for violation in _check_effects(runs, by_kind):
+        yield violation
+    async for violation in check_scheduled(reader, runs.get, by_kind):
         yield violation
     for settled in by_kind.get("settled", [])[-1:]:
         async for violation in _check_settled(runs, settled):
@@ -212,7 +217,7 @@ async def _check_effects(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
 
 
 async def _check_settled(runs: _Runs, settled: Line) -> AsyncIterator[Violation]:
-    """Once nothing moves any more, every run has ended, no timer is overdue, and no call waits in vain."""
+    """Once nothing moves any more, every run has ended, nothing is overdue, and no call waits in vain."""
     may_live = set(settled.get("live", ()))
     for id, status in await runs.reader.fetch("checker_live_runs"):
         if id not in may_live:
@@ -226,3 +231,6 @@ async def _check_settled(runs: _Runs, settled: Line) -> AsyncIterator[Violation]
         yield Violation("overdue", str(run_id), f"the timer {key!s} is {late_ms} ms overdue, and has not fired")
     for run_id, what in await runs.reader.fetch("checker_pending_triggers"):
         yield Violation("overdue", str(run_id), f"all was settled, and {what!s}")
+    for name, due_ms in await runs.reader.fetch("checker_overdue_schedules", settled["at"] - OVERDUE_MS):
+        late_ms = settled["at"] - int(str(due_ms))
+        yield Violation("overdue", "", f"the schedule {name!s} is {late_ms} ms overdue, and was not dealt with")

@@ -19,6 +19,7 @@ RULES: Final[dict[str, str]] = {
     "timers": "INV-6: a timer fires once, after it was set, and never early",
     "children": "ACT-5: a sub-workflow and its caller say the same of each other",
     "triggers": "PHS-6: what completes starts what its triggers say, each once, and what was started says by whom",
+    "schedules": "CTL-17: each planned time starts one run or is accounted for, none early, none beside its overlap",
     "inbox": "ACT-4: a question is asked once and closed once, as the events say",
     "fold": "EVT-2: the fold of the events gives what the tables have",
     "context": "EVT-2, CTX-4: the fold of the events gives the context that the tables have",

@@ -30,13 +30,22 @@ from wonder.storage.named_resources import load_resource
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.errors import IdempotencyKeyReused
 from wonder.storage.runs.recording import Batch
-from wonder.storage.schedules import StoredSchedule, due_schedules, live_firings, load_schedule, next_schedule_due
+from wonder.storage.schedules import (
+    StoredSchedule,
+    due_schedules,
+    has_firing,
+    live_firings,
+    load_schedule,
+    next_schedule_due,
+)
 from wonder.storage.store import Entry
 from wonder.storage.zones import find_zone
 
 # New schedules are found at the next look; with none due, it is one question that an index answers.
 LOOK_MS = 1_000
 _AT_ONCE = 200
+# So many runs one schedule starts in a turn, of those that it catches up with.
+_STARTS_AT_ONCE = 20
 _FIRINGS_SEEN = 1_000
 # A schedule on which we fail ourselves must not keep the others from their turn.
 _AFTER_ERROR_MS = 10_000
@@ -102,8 +111,16 @@ class Scheduler:
             stored = await load_schedule(coordinator.store, schedule_id)
             if stored is None:
                 raise NotFound("schedule", schedule_id)
-            now_ms = coordinator.clock.now_ms()
-            return await self._start(stored, now_ms, stored.state, _zone(stored), f"by hand {now_ms}", also)
+            at_ms = await self._free_moment(stored)
+            return await self._start(stored, at_ms, stored.state, _zone(stored), f"by hand {at_ms}", also)
+
+    async def _free_moment(self, stored: StoredSchedule) -> int:
+        """Give the time for which a run stands that was not planned: now, or the next moment that no other run has."""
+        coordinator, id = self._coordinator, stored.schedule.id
+        times, at_ms = planned_times(stored.schedule, _zone(stored)), coordinator.clock.now_ms()
+        while times.before(at_ms + 1) == at_ms or await has_firing(coordinator.store, id, at_ms):
+            at_ms += 1
+        return at_ms
 
     async def _take_turn(self, stored: StoredSchedule, now_ms: int) -> None:
         name = stored.schedule.name
@@ -136,6 +153,10 @@ class Scheduler:
                 await self._cancel(firing.run_id, schedule.name)
         state = turn.state
         for place, planned_ms in enumerate(turn.starts):
+            if place == _STARTS_AT_ONCE:
+                return  # What is left is due at once, and others have their turn before it.
+            if place and not await self._is_as_read(stored):
+                return  # What was changed or paused meanwhile is for another turn to decide.
             # What a start has to tell of itself is kept by those behind it.
             told = replace(
                 turn.state_after(place),
@@ -151,6 +172,10 @@ class Scheduler:
             await self._move(stored, turn.state)
         if turn.state.queued:
             await self._await_ends(schedule.id)
+
+    async def _is_as_read(self, stored: StoredSchedule) -> bool:
+        now = await load_schedule(self._coordinator.store, stored.schedule.id)
+        return now is not None and now.revision == stored.revision
 
     async def _await_ends(self, schedule_id: str) -> None:
         """Go on with what a schedule has queued as soon as the runs have ended that it waits for."""
@@ -192,6 +217,7 @@ class Scheduler:
             return state
         except IdempotencyKeyReused as error:
             # The run of that time is there, from before the schedule was given another input.
+            state = _started(state, planned_ms, error.run_id)
             await self._move(stored, state, stored.fired(planned_ms, error.run_id, now_ms))
             return state
         return _started(state, planned_ms, run_id)

@@ -43,12 +43,18 @@ class ScheduleTurn(Struct, frozen=True):
     cancels_live: bool
     state: ScheduleState
     """What is known once all of it is done."""
+    before: ScheduleState
 
     def state_after(self, place: int) -> ScheduleState:
         """Give the state to be stored with one of the starts: those behind it are still to come after a crash."""
+        start, before = self.starts[place], self.before
         if place == len(self.starts) - 1:
             return self.state
-        return replace(self.state, after_ms=self.starts[place], due_ms=self.starts[place], queued=())
+        if start <= before.after_ms:
+            # It was queued, and so are those behind it: going back to its time, what was skipped would come again.
+            waiting = tuple(planned_ms for planned_ms in before.queued if planned_ms > start)
+            return replace(self.state, after_ms=before.after_ms, due_ms=start, queued=waiting)
+        return replace(self.state, after_ms=start, due_ms=start, queued=())
 
 
 def decide_turn(schedule: Schedule, times: Times, state: ScheduleState, *, live: int, now_ms: int) -> ScheduleTurn:
@@ -61,7 +67,7 @@ def decide_turn(schedule: Schedule, times: Times, state: ScheduleState, *, live:
     due_ms = None if following is None else due_of(schedule, times, following)
     if queued:
         due_ms = min(due_ms or now_ms + QUEUE_LOOK_MS, now_ms + QUEUE_LOOK_MS)
-    state = replace(
+    after = replace(
         state,
         after_ms=after_ms,
         due_ms=due_ms,
@@ -71,7 +77,7 @@ def decide_turn(schedule: Schedule, times: Times, state: ScheduleState, *, live:
         skipped=state.skipped + len(skipped),
     )
     cancels = schedule.overlap == "cancel_previous" and bool(starts) and live > 0
-    return ScheduleTurn(starts, cancels, state)
+    return ScheduleTurn(starts, cancels, after, state)
 
 
 def due_of(schedule: Schedule, times: Times, planned_ms: int) -> int:

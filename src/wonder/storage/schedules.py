@@ -147,6 +147,11 @@ async def live_firings(reader: Reader, id: str, *, limit: int) -> list[LiveFirin
     return [LiveFiring(number(planned), text(run_id), bool(ended)) for planned, run_id, ended in rows]
 
 
+async def has_firing(reader: Reader, id: str, planned_ms: int) -> bool:
+    """Say whether a run of a schedule stands for a time."""
+    return bool(await reader.fetch("schedule_firing", id, planned_ms))
+
+
 async def last_firings(reader: Reader, id: str, *, limit: int) -> list[Firing]:
     """List the last runs that a schedule has started, newest first."""
     rows: list[Row] = await reader.fetch("last_schedule_firings", id, limit)

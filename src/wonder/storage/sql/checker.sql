@@ -145,3 +145,64 @@ SELECT id, status FROM runs WHERE completed_ms IS NULL ORDER BY id;
 -- name: checker_suspended_for_events
 -- Runs of which a token waits for an event, or has waited for one.
 SELECT DISTINCT run_id FROM tokens WHERE state_data IS NOT NULL ORDER BY run_id;
+
+-- name: checker_schedule_ids
+SELECT id FROM schedules WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: checker_schedule
+-- A schedule with all that it says of itself. Read before and after its firings: when it differs, it has moved on.
+SELECT * FROM schedules LEFT JOIN schedule_states ON schedule_states.schedule_id = schedules.id
+WHERE schedules.id = $1;
+
+-- name: checker_schedule_orphans
+SELECT 'schedule_states' AS kind, schedule_id FROM schedule_states
+WHERE NOT EXISTS (SELECT 1 FROM schedules WHERE schedules.id = schedule_id AND schedules.archived_at IS NULL)
+UNION ALL
+SELECT 'schedule_firings' AS kind, schedule_id FROM (SELECT DISTINCT schedule_id FROM schedule_firings) AS t
+WHERE NOT EXISTS (SELECT 1 FROM schedules WHERE schedules.id = t.schedule_id)
+ORDER BY 1, 2;
+
+-- name: checker_schedule_firings
+SELECT schedule_firings.*, runs.id AS found_id, runs.status, runs.created_ms, runs.completed_ms, runs.workflow_id,
+    runs.idempotency_key
+FROM schedule_firings LEFT JOIN runs ON runs.id = schedule_firings.run_id
+WHERE schedule_firings.schedule_id = $1 AND schedule_firings.planned_ms > $2
+ORDER BY schedule_firings.planned_ms LIMIT $3;
+
+-- name: checker_firing_of_run
+SELECT * FROM schedule_firings WHERE run_id = $1 ORDER BY schedule_id, planned_ms;
+
+-- name: checker_unlisted_scheduled_runs
+-- Runs that say that a schedule started them, of which it knows nothing.
+SELECT id, idempotency_key FROM runs
+WHERE workflow_id = $1 AND idempotency_key LIKE 'schedule ' || $2 || ' %'
+    AND NOT EXISTS (SELECT 1 FROM schedule_firings WHERE schedule_firings.run_id = runs.id)
+ORDER BY id LIMIT 100;
+
+-- name: checker_overlapping_runs
+-- Planned runs of a schedule that began while another one of it had not ended, by more than $2 milliseconds.
+SELECT run_id FROM (
+    SELECT schedule_firings.run_id, schedule_firings.at_ms, runs.created_ms, runs.idempotency_key,
+        max(coalesce(runs.completed_ms, 9000000000000000)) OVER (
+            ORDER BY runs.created_ms, schedule_firings.planned_ms ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS ends_ms
+    FROM schedule_firings JOIN runs ON runs.id = schedule_firings.run_id
+    WHERE schedule_firings.schedule_id = $1
+) AS begun
+WHERE ends_ms > created_ms + $2 AND at_ms > $3 AND idempotency_key NOT LIKE '% by hand %'
+ORDER BY run_id LIMIT 100;
+
+-- name: checker_scheduled_run
+-- By which schedule a run was started, for when, and how that stands to other runs of it.
+SELECT schedules.id, schedules.name, schedules.overlap, schedules.catch_up, schedules.catch_up_ms,
+    schedules.catch_up_max, schedules.jitter_ms, schedule_firings.planned_ms, runs.idempotency_key,
+    schedule_states.revision
+FROM schedule_firings JOIN schedules ON schedules.id = schedule_firings.schedule_id
+JOIN runs ON runs.id = schedule_firings.run_id
+LEFT JOIN schedule_states ON schedule_states.schedule_id = schedules.id
+WHERE schedule_firings.run_id = $1;
+
+-- name: checker_overdue_schedules
+SELECT schedules.name, schedule_states.due_ms
+FROM schedule_states JOIN schedules ON schedules.id = schedule_states.schedule_id
+WHERE schedule_states.paused = 0 AND schedule_states.due_ms < $1 ORDER BY schedules.name LIMIT 1000;

@@ -76,6 +76,9 @@ ORDER BY schedules.name LIMIT $3;
 INSERT INTO schedule_firings (schedule_id, planned_ms, run_id, at_ms, live) VALUES ($1, $2, $3, $4, 1)
 ON CONFLICT (schedule_id, planned_ms) DO NOTHING;
 
+-- name: schedule_firing
+SELECT run_id FROM schedule_firings WHERE schedule_id = $1 AND planned_ms = $2;
+
 -- name: close_schedule_firing
 UPDATE schedule_firings SET live = 0 WHERE schedule_id = $1 AND planned_ms = $2;
 
