@@ -8,7 +8,7 @@ from typing import Any, cast
 from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry, quick
 from wonder.actions.protocol import Origin
-from wonder.actions.registry import ActionRegistry, own_kinds
+from wonder.actions.registry import ActionRegistry
 from wonder.actions.resources import Resources
 from wonder.actions.taking import take_value
 from wonder.actions.threads import Threads
@@ -78,7 +78,7 @@ async def _measure() -> list[tuple[str, float]]:
     environment = SystemEnvironment(seed=1)
     resources = Resources(cast("Reader", None), environment.now_ms)  # nothing is looked up
     equipment = Equipment(functions, threads, resources, environment.now_ms, environment.sleep, environment.random)
-    registry = ActionRegistry(own_kinds(equipment))
+    registry = ActionRegistry(equipment=equipment)
     services = Services(environment, MemoryIdempotency(environment.now_ms))
     executor = Executor(services, tasks_max=10_000)
     measured = []

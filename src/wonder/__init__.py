@@ -9,6 +9,8 @@ async with wonder.open("sqlite:///app.db") as app:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from wonder.garbage import seldom_collected
+
 if TYPE_CHECKING:
     from wonder.actions.functions import quick as quick
     from wonder.actions.protocol import ActionFailed as ActionFailed
@@ -32,4 +34,5 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'wonder' has no attribute {name!r}")
     module, attribute = _PLACES[name]
-    return getattr(import_module(module), attribute)
+    with seldom_collected():
+        return getattr(import_module(module), attribute)

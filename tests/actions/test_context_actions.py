@@ -1,15 +1,17 @@
 """`update_context`, `assert` and `emit_metric` on the context of a task (FIL-2, FIL-3), and the registry."""
 
 import importlib.metadata
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from support.tasks import Bench, action, bench, step, task
 from wonder.actions import registry
-from wonder.actions.errors import BadKind, KindTaken
+from wonder.actions.errors import BadKind, KindTaken, UnknownKind
 from wonder.actions.protocol import ActionKind
-from wonder.actions.registry import announced_kinds
+from wonder.actions.registry import ActionRegistry, announced_kinds
 from wonder.actions.waiting import SleepKind
 from wonder.definitions.records.actions import WAITING_KINDS
 from wonder.definitions.records.implementations import IMPLEMENTATIONS
@@ -153,6 +155,58 @@ def test_act_8_two_kinds_of_one_name_are_refused() -> None:
     """ACT-8."""
     with pytest.raises(KindTaken, match="sleep"):
         Bench(kinds=(SleepKind(),))
+
+
+class Theirs(SleepKind):
+    """A kind of a package."""
+
+    kind = "theirs"
+
+
+def test_act_8_packages_are_looked_at_once_and_only_for_what_is_none_of_ours() -> None:
+    """ACT-8"""
+    asked: list[str] = []
+
+    def announced() -> list[ActionKind]:
+        asked.append("asked")
+        return [Theirs()]
+
+    kinds = ActionRegistry(equipment=Bench().equipment, announced=announced)
+    assert kinds.kind("sleep") is kinds.kind("sleep")
+    assert asked == []
+    assert isinstance(kinds.kind("theirs"), Theirs)
+    with pytest.raises(UnknownKind, match="python, read_file"):
+        kinds.kind("nobodys")
+    assert asked == ["asked"]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [([Theirs(), SleepKind()], KindTaken), (BadKind("theirs", "it is broken"), BadKind)]
+)
+def test_act_8_a_package_that_cannot_be_used_harms_nobody_who_does_without_it(
+    found: list[ActionKind] | BadKind, told: type[Exception]
+) -> None:
+    """ACT-8: and whoever needs it is told each time."""
+
+    def announced() -> list[ActionKind]:
+        if isinstance(found, BadKind):
+            raise found
+        return found
+
+    kinds = ActionRegistry(equipment=Bench().equipment, announced=announced)
+    for _ in range(2):
+        with pytest.raises(told):
+            kinds.kind("theirs")
+    assert kinds.kind("sleep").kind == "sleep"
+
+
+def test_a_process_imports_no_kind_before_it_is_used() -> None:
+    program = "import sys, wonder; wonder.open; print(*sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    ours = {f"wonder.actions.{module}" for module, _, _ in registry._OWN.values()}
+    # The executor reads the names of a task's context there.
+    assert ours & set(shown) <= {"wonder.actions.updating"}
+    assert {"wonder.app.engine", "wonder.actions.registry"} <= set(shown)
 
 
 class NoConfiguration(SleepKind):

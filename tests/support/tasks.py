@@ -10,7 +10,7 @@ from wonder.actions.embedding.searching import Searching
 from wonder.actions.equipment import Equipment
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionKind, Origin
-from wonder.actions.registry import ActionRegistry, own_kinds
+from wonder.actions.registry import ActionRegistry
 from wonder.actions.resources import Resources
 from wonder.actions.threads import Threads
 from wonder.definitions.records.actions import ActionDef
@@ -92,7 +92,7 @@ class Bench:
         self.threads = threads or Threads(threads_max=4)
         environment = self.environment
         self.resources = resources or Resources(NothingStored(), environment.now_ms)
-        equipment = Equipment(
+        self.equipment = Equipment(
             self.functions,
             self.threads,
             self.resources,
@@ -102,7 +102,7 @@ class Bench:
             artifacts=artifacts,
             searching=searching,
         )
-        self.registry = ActionRegistry([*own_kinds(equipment), *kinds])
+        self.registry = ActionRegistry(kinds, equipment=self.equipment)
         idempotency = idempotency or MemoryIdempotency(self.environment.now_ms)
         self.services = Services(self.environment, idempotency, grace_ms, **services)
         self.executor = Executor(self.services, tasks_max)

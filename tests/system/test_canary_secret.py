@@ -240,8 +240,8 @@ class Leak:
 @pytest.fixture
 def leak_kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind of these tests beside ours; and logs made as before in the end."""
-    own, records = engine.own_kinds, logging.getLogRecordFactory()
-    monkeypatch.setattr(engine, "own_kinds", lambda equipment: [*own(equipment), LeakKind()])
+    records = logging.getLogRecordFactory()
+    monkeypatch.setattr(engine, "announced_kinds", lambda: [LeakKind()])
     monkeypatch.setattr(KINDS, "own", {**KINDS.own, "test_leak": LeakConfiguration})
     yield
     logging.setLogRecordFactory(records)

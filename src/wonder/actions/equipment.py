@@ -1,8 +1,9 @@
 """What kinds of action are made with: all that they need of the process that they run in."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from wonder.actions.artifacts import Artifacts
 from wonder.actions.embedding.searching import Searching
@@ -22,8 +23,7 @@ class Transforms(Protocol):
         """Give what a source is compiled to; raises InvalidTypeScript with all that is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Equipment:
+class Equipment(Struct, frozen=True):
     """Clock, waiting and chance are arguments, as everywhere: a simulation gives its own."""
 
     functions: FunctionRegistry

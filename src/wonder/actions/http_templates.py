@@ -1,9 +1,10 @@
 """The templates of an `http_request`: its url, headers and body, filled with the action's input and secrets (ACT-9)."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.template_names import SECRETS, secrets_read
@@ -18,8 +19,7 @@ _PASSWORD: Final = re.compile(r"//[^/?#]*@")
 _ENCODED_START: Final = re.compile(r"https?%3A%2F%2F[^/?#]*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """The texts of one request; `shown` tells what is asked for, without secrets and passwords."""
 
     method: str

@@ -1,8 +1,9 @@
 """What definitions only name, looked up when an action uses it: settings, models, servers, prompts (RES-2, RES-4)."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 from wonder.actions.protocol import ActionFailed, Origin
 from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
@@ -24,8 +25,7 @@ Named = TypeVar("Named", ModelProfile, McpServer, VectorIndex)
 Versioned = TypeVar("Versioned", PromptSpec, ArtifactType)
 
 
-@dataclass(frozen=True, slots=True)
-class Tenancy:
+class Tenancy(Struct, frozen=True):
     """Whose an action is, and what its workspace and project allow (RES-6)."""
 
     workspace_id: str

@@ -10,9 +10,10 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from wonder.actions.artifacts import Artifacts
 from wonder.actions.project_files import files_root, folder, parts_of
@@ -55,8 +56,7 @@ class ShellCommandKind(ActionKind):
             await asyncio.wait(self._ending)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rendered:
+class _Rendered(Struct, frozen=True):
     """All that a program is started with, but for its folder."""
 
     arguments: list[str]

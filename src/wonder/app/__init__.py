@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from wonder.app.ids import new_ulid
 from wonder.storage.clock import utc_now
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from wonder.storage.secret_keys import KeySource
 
 
-@dataclass(frozen=True)
-class App:
+class App(Struct, frozen=True):
     """Wonder on one database, in one project.
 
     What reads, checks and stores definitions is imported when it is used: a process that only runs does without it.

@@ -17,7 +17,6 @@ from wonder.actions.private_places import kept_private
 from wonder.actions.taking import copy_value
 from wonder.app import App, open_app
 from wonder.app.engine import Engine, Runs
-from wonder.app.garbage import seldom_collected
 from wonder.app.ids import new_ulid
 from wonder.app.objects import objects_of
 from wonder.app.private import private_places
@@ -29,6 +28,7 @@ from wonder.definitions.records.workflows import Workflow
 from wonder.engine.decisions import EndRun
 from wonder.engine.failure import Failure
 from wonder.errors import WonderError
+from wonder.garbage import seldom_collected
 from wonder.language.values import JsonValue, check_value
 from wonder.observe.watching import Progress
 from wonder.storage.errors import LeaseLost

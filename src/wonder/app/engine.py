@@ -4,15 +4,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from wonder.actions.embedding.embeddings import Embedder
 from wonder.actions.equipment import Equipment
-from wonder.actions.errors import UnknownKind
 from wonder.actions.functions import FunctionRegistry
-from wonder.actions.mcp_tool import McpToolKind
 from wonder.actions.redacted_artifacts import RedactedArtifacts
-from wonder.actions.registry import ActionRegistry, announced_kinds, own_kinds
+from wonder.actions.registry import ActionRegistry, announced_kinds
 from wonder.actions.resources import Resources
 from wonder.actions.secrets import StoredSecrets
 from wonder.actions.spending import StoredSpending
@@ -49,6 +47,7 @@ from wonder.storage.spending import forget_old_calls
 from wonder.storage.store import NewId, Store
 
 if TYPE_CHECKING:
+    from wonder.actions.mcp_tool import McpToolKind
     from wonder.app.transforms import Transforms
     from wonder.sandbox.typescript import CompiledTransform
     from wonder.storage.secret_keys import KeySource
@@ -99,8 +98,9 @@ class Engine:
         self.indexing = Indexing(store, vectors, Embedder(self.resources, now_ms)) if vectors else None
         self._spending = StoredSpending(store, lease, now_ms, new_id)
         self._transforms = _Transforms(store)
-        kinds = [*own_kinds(self._equipment(functions)), *announced_kinds()]
-        self._registry = ActionRegistry(kinds, self.resources.secrets)
+        self._registry = ActionRegistry(
+            secrets=self.resources.secrets, equipment=self._equipment(functions), announced=announced_kinds
+        )
         self._idempotency = StoredIdempotency(store, lease, self.environment)
         self.executor = Executor(
             Services(self.environment, self._idempotency, on_progress=self.watchers.tell, redactor=redactor)
@@ -178,18 +178,16 @@ class Engine:
         )
 
     @property
-    def mcp_tools(self) -> McpToolKind:
+    def mcp_tools(self) -> "McpToolKind":
         """The kind that keeps the sessions with MCP servers."""
-        kind = self._registry.kind(McpToolKind.kind)
-        assert isinstance(kind, McpToolKind)
-        return kind
+        return cast("McpToolKind", self._registry.kind("mcp_tool"))
 
     def _make_ready(self, actions: Iterable[ActionDef]) -> None:
         """Let kinds begin that a workflow which was just loaded is going to need."""
         if self._runs == "none":
             return
         for name in {action.kind for action in actions}:
-            with suppress(UnknownKind):  # told when it is to be run
+            with suppress(WonderError):  # one that can't be used is told when it is to be run
                 self._registry.kind(name).begin()
 
     async def _keep_going(self) -> None:

@@ -5,38 +5,35 @@ is read too simply here costs a query some comfort and no value its exactness.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from wonder.language.values import JsonValue
 
 ScalarKind: TypeAlias = Literal["integer", "number", "boolean", "string"]
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarForm:
+class ScalarForm(Struct, frozen=True):
     """One value of one type: a typed column."""
 
     kind: ScalarKind
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectForm:
+class ObjectForm(Struct, frozen=True):
     """An object whose properties are known: their columns, prefixed."""
 
     properties: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayForm:
+class ArrayForm(Struct, frozen=True):
     """A list whose elements are all alike: a child table with a row for each."""
 
     items: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class OpenForm:
+class OpenForm(Struct, frozen=True):
     """Anything else: a JSON column."""
 
 

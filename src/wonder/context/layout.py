@@ -1,8 +1,9 @@
 """Layout: which columns and child tables a JSON Schema gets, within what both databases can hold (CTX-2)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wonder.context.fields import ListField, ObjectField, OpenField, ScalarField
 from wonder.context.forms import ArrayForm, ObjectForm, ScalarForm, form_of
@@ -58,8 +59,7 @@ class _Draft:
         return Table(self.name, self.path, self.depth, self.columns, root, self.lists)
 
 
-@dataclass
-class _Layout:
+class _Layout(Struct):
     """The way through one root's schema."""
 
     document: JsonValue

@@ -5,8 +5,9 @@ JSON in the row's rest, and the rest wins when the row is read.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from wonder.context.forms import ScalarKind
 
@@ -21,8 +22,7 @@ _EXACT: Final = 2**53
 _UNFIT: Final = (None, False)
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarType:
+class ScalarType(Struct, frozen=True):
     """One of the scalar types: both ways between a value and its cell."""
 
     encode: Encode

@@ -2,8 +2,9 @@
 # ruff: noqa: S608  # this room writes SQL: every identifier in it is quoted, every value a parameter
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from wonder.context.forms import ScalarKind
 from wonder.context.names import quote
@@ -20,8 +21,7 @@ REST: Final = "_rest"
 _MAX_UPDATES: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One typed column: its name, what it holds, and the path inside the row's value that it stands for."""
 
     name: str

@@ -1,7 +1,7 @@
 """Group commit: while one commit is under way, the next batch fills with whatever all runs bring."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Container, Coroutine, Sequence
 from typing import Any
 
 from wonder.coordinator import at_once
@@ -28,8 +28,10 @@ class GroupCommit:
         lease: Lease,
         release: Callable[[Decided], None],
         lose: Callable[[set[LiveRun], WonderError], None],
+        acted_on: Container[type[Decision]],
     ) -> None:
         self._store, self._lease, self._release, self._lose = store, lease, release, lose
+        self._acted_on = acted_on
         self._batch = Batch()
         self._decided: list[tuple[LiveRun, list[Decision]]] = []
         self._runs: set[LiveRun] = set()
@@ -47,7 +49,7 @@ class GroupCommit:
 
     @property
     def decided(self) -> Decided:
-        """What is in the open batch."""
+        """What is in the open batch, and is to be acted on once it is durable."""
         return self._decided
 
     def add(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> None:
@@ -58,7 +60,9 @@ class GroupCommit:
             self._runs.add(run)
             run.uncommitted += 1
         self._batch.add(run.record, decisions, now_ms)
-        self._decided.append((run, decisions))
+        # The others are rows now. Let go here, they leave their memory to the next run's, while it is in the cache.
+        acted_on = self._acted_on
+        self._decided.append((run, [one for one in decisions if type(one) in acted_on]))
         self.touch()
 
     def hold(self) -> None:

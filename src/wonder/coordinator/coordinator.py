@@ -80,7 +80,7 @@ class Coordinator:
         self.mine: set[str] | None = None
         """The runs whose tasks are dispatched here, None for all; those of others are left to another engine."""
         self._worker, self._lease = worker, lease
-        self.commits = GroupCommit(store, lease, self._release, self._lose)
+        self.commits = GroupCommit(store, lease, self._release, self._lose, _ACTS.keys())
         self._live: dict[str, LiveRun] = {}
         self._loading: dict[str, asyncio.Task[dict[str, LiveRun]]] = {}
         self._broken: dict[str, Failure] = {}

@@ -3,7 +3,8 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wonder.context.plan import ContextPlan, plan_context, table_prefix
 from wonder.definitions.records.actions import ActionDef
@@ -20,8 +21,7 @@ Key = tuple[str, int]
 _KEPT = 1_000
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """One definition version: its graph and its context tables."""
 
     definition: WorkflowDef

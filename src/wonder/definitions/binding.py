@@ -1,8 +1,9 @@
 """Turns drafts into records, once it is known which id and version each reference means."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from wonder.definitions.content import content_hash, fields_of
 from wonder.definitions.drafts import ActionDraft, NodeDraft, TaskDraft, TransitionDraft, WorkflowDraft
@@ -14,16 +15,14 @@ from wonder.definitions.records.workflows import Trigger
 from wonder.definitions.references import Reference
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """What a reference means: an id, and a version where there are versions."""
 
     id: str
     version: int | None
 
 
-@dataclass(frozen=True)
-class Binder:
+class Binder(Struct, frozen=True):
     """Makes records for one owner; ids and the time come from outside."""
 
     project_id: str | None

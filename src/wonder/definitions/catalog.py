@@ -1,7 +1,8 @@
 """The catalog: what is stored already of the things that a bundle names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
@@ -12,8 +13,7 @@ from wonder.definitions.references import Reference, ResourceKind
 Stored = WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType | ModelProfile | VectorIndex | McpServer
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """One stored record that a reference may mean; `owner` says for people whose it is."""
 
     record: Stored
@@ -35,8 +35,7 @@ class Found:
         return getattr(self.record, "version", None)
 
 
-@dataclass(frozen=True)
-class Catalog:
+class Catalog(Struct, frozen=True):
     """What each reference may mean: nothing, one record, or several of which none comes first (RES-4)."""
 
     found: Mapping[tuple[ResourceKind, str], Sequence[Found]] = field(default_factory=dict)

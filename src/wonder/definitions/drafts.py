@@ -4,8 +4,9 @@ Everything that was written in line stands here under a name of its own. `path` 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from wonder.definitions.faults import Path
 from wonder.definitions.records.actions import ActionBody
@@ -26,8 +27,7 @@ from wonder.definitions.records.workflows import TriggerBody
 from wonder.definitions.references import Reference
 
 
-@dataclass(frozen=True, slots=True)
-class ActionDraft:
+class ActionDraft(Struct, frozen=True):
     """An action with its implementation read by its kind; None where it could not be read."""
 
     name: str
@@ -37,8 +37,7 @@ class ActionDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class StepDraft:
+class StepDraft(Struct, frozen=True):
     """A step with the action that it names; None where the name has no right form."""
 
     body: StepBody
@@ -46,8 +45,7 @@ class StepDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDraft:
+class TaskDraft(Struct, frozen=True):
     """A task with its steps in order."""
 
     name: str
@@ -56,8 +54,7 @@ class TaskDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class NodeDraft:
+class NodeDraft(Struct, frozen=True):
     """A node with the task that it names."""
 
     ref: str
@@ -66,8 +63,7 @@ class NodeDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class TransitionDraft:
+class TransitionDraft(Struct, frozen=True):
     """A transition with the refs of its ends, numbered in the order written."""
 
     ordinal: int
@@ -77,8 +73,7 @@ class TransitionDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class TriggerDraft:
+class TriggerDraft(Struct, frozen=True):
     """A trigger with the workflow that it names."""
 
     ordinal: int
@@ -87,8 +82,7 @@ class TriggerDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowDraft:
+class WorkflowDraft(Struct, frozen=True):
     """A workflow with its graph."""
 
     name: str
@@ -100,8 +94,7 @@ class WorkflowDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class VectorIndexDraft:
+class VectorIndexDraft(Struct, frozen=True):
     """A vector index with the artifact types that it names."""
 
     body: VectorIndexBody
@@ -109,8 +102,7 @@ class VectorIndexDraft:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseDraft:
+class PhaseDraft(Struct, frozen=True):
     """What is kept of the phase form that a workflow was compiled from (PHS-1, PHS-4)."""
 
     written: bytes
@@ -121,16 +113,14 @@ class PhaseDraft:
     """The tools that it was checked with, as they were then: `[{server, tool, input, output}]`."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledPhases:
+class CompiledPhases(Struct, frozen=True):
     """A phase form without errors: its graph in the file form, and what is kept of itself."""
 
     graph: dict[str, Any]
     kept: PhaseDraft
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleDraft:
+class ScheduleDraft(Struct, frozen=True):
     """A schedule with the workflow that it names; `paused` is how it begins."""
 
     name: str
@@ -142,8 +132,7 @@ class ScheduleDraft:
     """Whether nothing says which workflow it starts: neither itself, nor the file by having a main one."""
 
 
-@dataclass(slots=True)
-class Definitions:
+class Definitions(Struct):
     """Definitions of one owner, by name."""
 
     workflows: dict[str, WorkflowDraft] = field(default_factory=dict)
@@ -163,16 +152,14 @@ class Definitions:
             yield from (trigger.target for trigger in workflow.triggers if trigger.target)
 
 
-@dataclass(slots=True)
-class LibraryDraft:
+class LibraryDraft(Struct):
     """The definitions of one library."""
 
     description: str | None
     definitions: Definitions
 
 
-@dataclass(slots=True)
-class Bundle:
+class Bundle(Struct):
     """All that one file holds; `main` is the workflow that `wonder run` starts."""
 
     main: str | None = None

@@ -1,8 +1,10 @@
 """A fault: one thing wrong in a definition, with its place and a way to mend it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wonder.definitions.source import Place, SourceDocument
 from wonder.errors import WonderError
@@ -15,8 +17,7 @@ Path = tuple[str | int, ...]
 Severity = Literal["error", "warning"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """What is wrong, where, and what to do about it; a warning does not keep a definition from being stored."""
 
     code: str

@@ -1,7 +1,9 @@
 """From a text to a checked bundle: read it, check it, and say all that is wrong with it at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.checks.bundles import check_bundle
@@ -15,8 +17,7 @@ from wonder.definitions.source import VALUES_MAX, SourceDocument, SourceFaults, 
 from wonder.language.values import JsonValue, check_value, encode_json
 
 
-@dataclass
-class Loaded:
+class Loaded(Struct):
     """A definition that was read and is not checked yet."""
 
     reading: Reading

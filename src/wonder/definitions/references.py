@@ -1,9 +1,10 @@
 """References: how one definition names another, `library/name@version`."""
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
+
+from msgspec import Struct
 
 from wonder.definitions.faults import Path
 from wonder.definitions.records.fields import NAME_MAX
@@ -16,8 +17,7 @@ _SEPARATORS = re.compile("[/@]")
 _FORM = re.compile(r"(?:(?P<library>[^/@]+)/)?(?P<name>[^/@]+)(?:@(?P<version>[1-9]\d{0,8}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A name, perhaps in a library, perhaps at a version; `path` is where it stands in the document."""
 
     kind: ResourceKind

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wonder.actions.protocol import Origin
 from wonder.executor.environment import Environment
@@ -15,8 +16,7 @@ from wonder.language.values import JsonValue
 GRACE_MS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(Struct, frozen=True):
     """What all tasks of an executor use.
 
     `grace_ms` is how long what was cancelled may take to clean up. `on_progress` is told the origin, the step and what

@@ -1,8 +1,9 @@
 """CompiledTask: a task made ready to run, once per version of its definition."""
 
 from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass
 from typing import Literal, cast
+
+from msgspec import Struct
 
 from wonder.actions.errors import NotExecutable
 from wonder.actions.foreign import compile_foreign, is_foreign
@@ -22,8 +23,7 @@ from wonder.language.targets import parse_target
 from wonder.language.templates import Template, compile_template
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledCondition:
+class CompiledCondition(Struct, frozen=True):
     """The condition of a step."""
 
     expression: Expression
@@ -31,8 +31,7 @@ class CompiledCondition:
     otherwise: StepOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledAct:
+class CompiledAct(Struct, frozen=True):
     """An action of the world, with all that is around its attempts."""
 
     id: str
@@ -46,8 +45,7 @@ class CompiledAct:
     key_ttl_seconds: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledStep:
+class CompiledStep(Struct, frozen=True):
     """A step: exactly one of `act` and `on_context` is there."""
 
     ref: str
@@ -60,8 +58,7 @@ class CompiledStep:
     targets: MappingOf[str, Path]
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledTask:
+class CompiledTask(Struct, frozen=True):
     """A task that can be run any number of times, many at once."""
 
     id: str

@@ -1,7 +1,6 @@
 """The story of one task: steps in order, in memory, from its input to its result (TSK-1 to TSK-6)."""
 
 import asyncio
-from collections import deque
 from typing import Final, Literal
 
 from msgspec import UNSET
@@ -21,6 +20,7 @@ from wonder.language.values import JsonValue, check_value, is_plain
 STEP_RECORDS_MAX = 1_000
 
 _NOTHING: JsonValue = {}
+_NO_CONTEXT: TaskContext = {}
 _ALWAYS: Final[tuple[StepOutcome, bool]] = ("continue", True)
 
 
@@ -46,10 +46,10 @@ class TaskExecution:
     def __init__(self, task: CompiledTask, input: JsonValue) -> None:
         self._task, self._input = task, input
         self._attempt = 1
-        self._context: TaskContext = {}
+        self._context: TaskContext = _NO_CONTEXT
         self._started_at_ms = 0
         self._started_ms = 0.0
-        self._steps: deque[StepRecord] = deque(maxlen=STEP_RECORDS_MAX)
+        self._steps: list[StepRecord] = []
         self._usage: Usage = NOTHING_USED
         self._metrics: list[Metric] = []
         self._noted: list[tuple[str, dict[str, JsonValue]]] = []
@@ -222,6 +222,8 @@ class TaskExecution:
             self._usage += usage
         if acting and acting.noted:
             self._noted += acting.noted
+        if len(self._steps) == STEP_RECORDS_MAX:
+            del self._steps[0]
         self._steps.append(
             StepRecord(
                 step.ref,

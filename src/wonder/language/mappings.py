@@ -1,8 +1,9 @@
 """Mappings: JSON templates whose `$` texts are queries (CTX-5), compiled once to functions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from wonder.errors import WonderError
 from wonder.language.paths import MISSING, Missing, Path, PathSyntax, Query, compile_query
@@ -13,8 +14,7 @@ LITERAL = "$literal"
 _Build: TypeAlias = Callable[[JsonValue], JsonValue | Missing]
 
 
-@dataclass(frozen=True, slots=True)
-class MappingFault:
+class MappingFault(Struct, frozen=True):
     """One place of a template that is wrong: `path` leads to it inside the template."""
 
     path: Path

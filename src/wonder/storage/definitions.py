@@ -1,8 +1,9 @@
 """Definitions and their versions: creating the next one, loading one with all its parts (RES-2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
@@ -18,8 +19,7 @@ Definition: TypeAlias = WorkflowDef | TaskDef | ActionDef | PromptSpec | Artifac
 D = TypeVar("D", bound=Definition)
 
 
-@dataclass(frozen=True, order=True)
-class Owner:
+class Owner(Struct, frozen=True, order=True):
     """What definitions belong to: a project or a library."""
 
     kind: Literal["project", "library"]
@@ -36,8 +36,7 @@ class Owner:
         return (self.id, None) if self.kind == "project" else (None, self.id)
 
 
-@dataclass(frozen=True)
-class StoredVersion:
+class StoredVersion(Struct, frozen=True):
     """What a name has become: the version that holds its content, and whether that was made just now."""
 
     name: str

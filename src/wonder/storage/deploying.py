@@ -1,7 +1,8 @@
 """Stores a checked bundle: everything that it holds in one transaction, or nothing (RES-2, FIL-6)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wonder.context.names import whole_name
 from wonder.context.plan import plan_context, table_prefix
@@ -35,8 +36,7 @@ _Key = tuple[str | None, ResourceKind, str]
 """A library's name (None: the project's own), a kind and a name."""
 
 
-@dataclass
-class Deployed:
+class Deployed(Struct):
     """What a bundle has become."""
 
     main: StoredVersion | None = None
@@ -55,8 +55,7 @@ async def deploy_bundle(
         return await deployment.run(bundle)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """The definitions of a bundle that go to one owner: one of its libraries, or the project itself."""
 
     owner: Owner

@@ -1,11 +1,12 @@
-"""Numbered migrations: forward only, each in one transaction, safe when several processes begin at once."""
+"""Numbered migrations: forward only, none half applied, safe when several processes begin at once."""
 
 import hashlib
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from importlib.resources import files
+
+from msgspec import Struct
 
 from wonder.errors import WonderError
 from wonder.storage.clock import utc_now
@@ -15,8 +16,7 @@ from wonder.storage.store import Clock, Dialect, Reader, Store
 _FILE = re.compile(r"(?P<number>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
 
-@dataclass(frozen=True)
-class Migration:
+class Migration(Struct, frozen=True):
     """One step of the schema; its text never changes once it has landed."""
 
     number: int
@@ -29,8 +29,7 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class AppliedMigration:
+class AppliedMigration(Struct, frozen=True):
     """A migration as the database remembers it."""
 
     number: int
@@ -70,31 +69,35 @@ async def migrate(store: Store, *, clock: Clock = utc_now) -> list[Migration]:
     done: list[Migration] = []
     # Looking first costs no lock, and most of the time there is nothing to do.
     while await pending_migrations(store):
-        migration = await _apply_next(store, clock)
-        if migration is not None:
-            done.append(migration)
+        done += await _apply_next(store, clock)
     return done
 
 
-async def _apply_next(store: Store, clock: Clock) -> Migration | None:
+async def _apply_next(store: Store, clock: Clock) -> list[Migration]:
+    """Apply the next one; to a new database all, so that there is no moment when it has some of them."""
     async with store.transaction() as transaction:
         await transaction.fetch("lock_migrations")
         # Looked at again under the lock: the process that had it before us may have done our work.
-        pending = _pending(store, await applied_migrations(transaction))
-        if not pending:
-            return None
-        migration = pending[0]
-        try:
-            await transaction.run(migration.sql)
-        except WonderError:
-            raise
-        except Exception as error:
-            raise MigrationFailed(store.address, migration.number, migration.name, str(error)) from error
-        version = metadata.version("wonder-workflows")
-        await transaction.execute(
-            "record_migration", migration.number, migration.name, migration.sha256, clock(), version
-        )
-        return migration
+        applied = await applied_migrations(transaction)
+        migrations = _pending(store, applied)[: 1 if applied else None]
+        for migration in migrations:
+            try:
+                await transaction.run(migration.sql)
+            except WonderError:
+                raise
+            except Exception as error:
+                raise MigrationFailed(store.address, migration.number, migration.name, str(error)) from error
+            version = _version()
+            await transaction.execute(
+                "record_migration", migration.number, migration.name, migration.sha256, clock(), version
+            )
+        return migrations
+
+
+@cache
+def _version() -> str:
+    # Looked up once: it stands in a file among those of all packages.
+    return metadata.version("wonder-workflows")
 
 
 def _pending(store: Store, applied: list[AppliedMigration]) -> list[Migration]:

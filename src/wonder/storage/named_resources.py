@@ -1,7 +1,8 @@
 """What belongs to a project under a name and has no versions: models, MCP servers, vector indexes, workflows …"""
 
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from wonder.definitions.records.resources import McpServer, ModelProfile, VectorIndex
 from wonder.definitions.records.schedules import Schedule
@@ -16,8 +17,7 @@ NamedResource: TypeAlias = ModelProfile | McpServer | VectorIndex | Workflow | S
 N = TypeVar("N", bound=NamedResource)
 
 
-@dataclass(frozen=True)
-class Put(Generic[N]):
+class Put(Struct, Generic[N], frozen=True):
     """A named resource as it is stored now, and whether this call changed anything."""
 
     record: N

@@ -1,7 +1,8 @@
 """Finding definitions by name: the owner's own, then those of libraries (RES-4)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wonder.language.values import JsonValue, encode_json
 from wonder.storage.definitions import D, Owner
@@ -10,8 +11,7 @@ from wonder.storage.store import Reader, Row
 from wonder.storage.tables import table_of
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """Which definition a name means."""
 
     id: str

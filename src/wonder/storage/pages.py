@@ -2,8 +2,9 @@
 
 import base64
 import binascii
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from wonder.language.values import BadValue, encode_json, parse_json
 from wonder.storage.resource_errors import BadCursor, BadLimit
@@ -18,8 +19,7 @@ Order: TypeAlias = Literal["name", "newest"]
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
-class Page(Generic[Item]):
+class Page(Struct, Generic[Item], frozen=True):
     """Some items of a list; `cursor` gets the next page, or is None at the end."""
 
     items: list[Item]

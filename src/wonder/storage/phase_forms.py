@@ -1,7 +1,8 @@
 """What is kept of the phase form: the text of its author, and the schemas that it was checked with (PHS-1, PHS-4)."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from wonder.definitions.drafts import PhaseDraft
 from wonder.language.values import encode_json, parse_json
@@ -9,8 +10,7 @@ from wonder.storage.store import Reader, Transaction, Value
 from wonder.storage.tables import MAX_STORED_BYTES
 
 
-@dataclass(frozen=True)
-class StoredPhases:
+class StoredPhases(Struct, frozen=True):
     """The phase form of a workflow, at the version that its next run would have."""
 
     workflow: str

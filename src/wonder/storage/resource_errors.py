@@ -1,7 +1,8 @@
 """What can be wrong with a request for a stored resource."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wonder.errors import WonderError
 
@@ -48,8 +49,7 @@ class AmbiguousName(WonderError):
         self.kind, self.name, self.candidates = kind, name, tuple(candidates)
 
 
-@dataclass(frozen=True)
-class User:
+class User(Struct, frozen=True):
     """A live thing that needs another."""
 
     kind: str
@@ -61,8 +61,7 @@ class User:
         return f"{self.kind} {self.name}" + (f"@{self.version}" if self.version else "")
 
 
-@dataclass(frozen=True)
-class LiveRuns:
+class LiveRuns(Struct, frozen=True):
     """Runs that have not ended and need a thing: how many, and some of them."""
 
     count: int = 0

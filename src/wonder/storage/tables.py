@@ -1,8 +1,9 @@
 """Which record is stored in which table, and how its fields become columns and back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.fields import Record
@@ -21,8 +22,7 @@ MAX_STORED_BYTES = 1 << 40
 R = TypeVar("R", bound=Record)
 
 
-@dataclass(frozen=True)
-class Table(Generic[R]):
+class Table(Struct, Generic[R], frozen=True):
     """A table and its record: plain columns first, then those that hold JSON, in the order of its INSERT."""
 
     name: str

@@ -1,9 +1,10 @@
 """Workspaces, projects and libraries with their settings, and the embedded default (RES-1, RES-6)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TypeVar
+
+from msgspec import Struct
 
 from wonder.definitions.records.tenancy import Library, Project, ProjectSettings, Workspace, WorkspaceSettings
 from wonder.storage.errors import ConstraintViolated
@@ -16,8 +17,7 @@ DEFAULT = "default"
 T = TypeVar("T", Workspace, Project, Library)
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(Struct, frozen=True):
     """The ids of the workspace and project that are meant when none is named."""
 
     workspace_id: str

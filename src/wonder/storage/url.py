@@ -1,16 +1,16 @@
 """Where the database is: reading addresses such as sqlite:///file.db and postgresql://host/name."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from wonder.storage.errors import BadDatabaseUrl
 
 SECRET_OPTIONS = frozenset({"password", "sslpassword"})
 
 
-@dataclass(frozen=True)
-class SqliteAddress:
+class SqliteAddress(Struct, frozen=True):
     """A database that is a file on this machine."""
 
     path: Path
@@ -21,8 +21,7 @@ class SqliteAddress:
         return str(self.path)
 
 
-@dataclass(frozen=True)
-class PostgresAddress:
+class PostgresAddress(Struct, frozen=True):
     """A database on a PostgreSQL server."""
 
     url: str

@@ -4,9 +4,10 @@ import asyncio
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from wonder.actions.embedding.endpoints import Endpoints
 from wonder.actions.protocol import ActionFailed
@@ -27,8 +28,7 @@ LENGTHS_MAX: Final = {"openai": 24_000, "cloudflare_ai": 8_000}
 _LOCAL_MODELS: Final = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 
 
-@dataclass(frozen=True, slots=True)
-class Embeddings:
+class Embeddings(Struct, frozen=True):
     """What texts became, in their order; `cut` says of which only the beginning counted."""
 
     vectors: "list[array[float]]"

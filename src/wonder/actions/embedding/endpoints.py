@@ -8,9 +8,10 @@ address that a secret names.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Resources, SecretMissing, Tenancy
@@ -25,8 +26,7 @@ _CLOUDFLARE: Final = "https://api.cloudflare.com/client/v4"
 _PROVIDERS: Final = {"openai": "openai", "cloudflare_ai": "cloudflare", "local": "local"}
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """An address that texts are sent to, and the key that goes along; empty if none does."""
 
     url: str

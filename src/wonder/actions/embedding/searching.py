@@ -1,7 +1,8 @@
 """What a search needs: vectors, what embeds its query, and the word that all is embedded that should be found."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wonder.actions.embedding.embeddings import Embedder
 from wonder.definitions.records.resources import VectorIndex
@@ -9,8 +10,7 @@ from wonder.objects.vectors import Vectors
 from wonder.storage.store import Reader
 
 
-@dataclass(frozen=True, slots=True)
-class Searching:
+class Searching(Struct, frozen=True):
     """The parts of a search, in the process that has the lease."""
 
     reader: Reader

@@ -3,11 +3,11 @@
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Resources, Tenancy
@@ -21,16 +21,14 @@ from wonder.language.values import JsonValue, encode_json
 _INHERITED: Final = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
-@dataclass(frozen=True, slots=True)
-class StdioConnection:
+class StdioConnection(Struct, frozen=True):
     """A command of this machine, its arguments, and all of its environment."""
 
     command: tuple[str, ...]
     env: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class HttpConnection:
+class HttpConnection(Struct, frozen=True):
     """An address, and what is sent with every request."""
 
     url: str
@@ -38,8 +36,7 @@ class HttpConnection:
     allow_private: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """One server as it is to be reached now; `key` differs if anything about that does, a secret's value included."""
 
     server_id: str

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from wonder.errors import WonderError
 from wonder.language.schedules.calendar import date_of, day_number, days_in_month, weekday_of
@@ -36,8 +37,7 @@ class BadCron(WonderError):
         self.text, self.reason = text, reason
 
 
-@dataclass(frozen=True)
-class _Field:
+class _Field(Struct, frozen=True):
     name: str
     first: int
     last: int
@@ -54,8 +54,7 @@ _FIELDS = (
 )
 
 
-@dataclass(frozen=True)
-class CronExpression:
+class CronExpression(Struct, frozen=True):
     """Which minutes of a day, and which days."""
 
     minutes_of_day: tuple[int, ...]

@@ -1,6 +1,6 @@
 """What can be wrong with a schema, or with a value that should fit one."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wonder.errors import WonderError
 from wonder.language.schemas.positions import Path
@@ -9,8 +9,7 @@ from wonder.language.values import JsonValue, encode_json, show_path
 _SHOWN_LENGTH = 60
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaFault:
+class SchemaFault(Struct, frozen=True):
     """One thing that is wrong with a schema, where in it, and how to mend it."""
 
     code: str
@@ -19,8 +18,7 @@ class SchemaFault:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class ValueFault:
+class ValueFault(Struct, frozen=True):
     """One place where a value does not fit its schema, and the keyword that says so."""
 
     path: Path

@@ -5,9 +5,10 @@ For this question an object schema that lists `properties` is closed unless it s
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
+
+from msgspec import Struct
 
 from wonder.language.schemas.equality import key_of
 from wonder.language.schemas.limits import listed, named, number
@@ -17,8 +18,7 @@ from wonder.language.schemas.regexes import pattern_matches
 from wonder.language.values import JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """What is known of the value at a path.
 
     `known`: it fits `schema`, which stands alone. `open`: nothing is said, `schema` is true. `absent`: no value has
@@ -57,8 +57,7 @@ class _Verdict(IntEnum):
     REFUSED = 5  # JSON Schema itself says that it can't be there
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     verdict: _Verdict
     schemas: tuple[Schema, ...] = ()
 
