@@ -66,7 +66,7 @@ def stop_scope(turn: Turn, scope: Scope, status: str, waiting_status: str | None
     around = [scope]
     while around:
         here = around.pop()
-        for token in list(here.tokens):
+        for token in list(here.tokens.values()):
             waits = waiting_status is not None and token.status == WAITING_FOR_SIBLINGS
             stop_token(turn, token, waiting_status if waits and waiting_status else status)
         for group in list((here.groups or {}).values()):

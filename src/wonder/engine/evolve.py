@@ -79,7 +79,7 @@ def _create_token(run: RunState, decision: CreateToken) -> None:
     token = Token(decision.token_id, node, decision.path_id, decision.parent_id, scope)
     token.born, token.last_error = decision.born, decision.last_error
     run.tokens[token.id] = token
-    scope.tokens.append(token)
+    scope.tokens[token.id] = token
     scope.enliven()
     scope.active += 1
     if decision.held:
@@ -104,7 +104,7 @@ def _move_token(run: RunState, decision: MoveToken) -> None:
         return
     del run.tokens[token.id]
     scope = token.scope
-    scope.tokens.remove(token)
+    del scope.tokens[token.id]
     if token.status != WAITING_FOR_SIBLINGS:
         scope.active -= 1
     _uncount(run, token)

@@ -59,9 +59,9 @@ def next_held(segment: Segment) -> Token | None:
     if segment.running >= foreach.max_parallel:
         return None
     while segment.next_held < segment.first + segment.count:
-        tokens = segment.group.branches[segment.next_held].tokens
-        if tokens and tokens[0].held and tokens[0].status == PENDING:
-            return tokens[0]
+        first = next(iter(segment.group.branches[segment.next_held].tokens.values()), None)
+        if first is not None and first.held and first.status == PENDING:
+            return first
         segment.next_held += 1
     return None
 

@@ -206,7 +206,7 @@ def _end_waiting(turn: Turn, branch: Scope) -> None:
     around = [branch]
     while around:
         here = around.pop()
-        for token in list(here.tokens):
+        for token in list(here.tokens.values()):
             if token.waits_in is branch:
                 turn.end_token(token, COMPLETED)
         for group in (here.groups or {}).values():

@@ -239,7 +239,7 @@ def _restore_token(run: RunState, row: TokenRow) -> None:
         token.waits_at = run.workflow.joins[row.waits_at]
         token.waits_in = run.scope(row.waits_group_id, row.waits_index)
     run.tokens[token.id] = token
-    scope.tokens.append(token)
+    scope.tokens[token.id] = token
     scope.enliven()
     if token.status != WAITING_FOR_SIBLINGS:
         scope.active += 1
@@ -273,7 +273,8 @@ def _count_branch(group: Group, branch: Scope) -> None:
     segment = branch.segment
     assert segment is not None
     if branch.status == UNDER_WAY:
-        held = bool(branch.tokens) and branch.tokens[0].held
+        first = next(iter(branch.tokens.values()), None)
+        held = first is not None and first.held
         segment.running += not held
         if not branch.abandoned:
             group.under_way += 1

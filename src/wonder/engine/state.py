@@ -112,7 +112,8 @@ class Scope:
     def __init__(self, group: "Group | None", segment: "Segment | None", index: int) -> None:
         self.group, self.segment, self.index = group, segment, index
         self.depth: int = 0 if group is None else group.scope.depth + 1
-        self.tokens: list[Token] = []
+        self.tokens: dict[str, Token] = {}
+        """Its own, by id, in the order in which they came."""
         self.groups: dict[str, Group] | None = None
         self.live = 0
         """Own tokens that have not ended, and groups in it that are not closed."""
