@@ -82,7 +82,13 @@ async def test_phs_5_a_transform_that_takes_longer_keeps_nothing_from_being_stor
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PHS-5"""
-    monkeypatch.setattr(commits, "_HELD_SECONDS", 0.0)
+    run = TransformAction.run
+
+    async def slow(self: TransformAction, input: JsonValue, context: ActionContext) -> JsonValue:
+        await asyncio.sleep(10 * commits._HELD_SECONDS)
+        return await run(self, input, context)
+
+    monkeypatch.setattr(TransformAction, "run", slow)
     assert await commits_of(store_url, "call-1", "add-1", "add-2", "call-2") > 3
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from budget_program import CENTS, many_calls, one_call
+from msgspec.structs import force_setattr
 
 from support.llm_peers import RawServer
 from support.paid_models import model, spent
@@ -181,7 +182,7 @@ async def test_res_6_calls_over_the_limit_of_an_hour_wait_in_line_and_then_fail(
         await settle(wonder, rate_limits={"max_llm_calls_per_hour": 3})
         assert wonder.engine
         # `Services` never changes; this is what whoever watches is told by.
-        object.__setattr__(wonder.engine.executor.services, "on_progress", tell)
+        force_setattr(wonder.engine.executor.services, "on_progress", tell)
         workflow = await wonder.deploy(one_call(peer.url, execution={"timeout_ms": 700}))
         runs = await asyncio.gather(*[wonder.start(workflow, {"n": n}) for n in range(5)])
         results: list[Any] = await asyncio.gather(*[run.wait() for run in runs])
