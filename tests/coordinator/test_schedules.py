@@ -19,6 +19,7 @@ from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.workflows import Workflow
 from wonder.storage.archive import archive_resource
+from wonder.storage.errors import DiskFull
 from wonder.storage.resource_errors import InUse
 from wonder.storage.schedules import StoredSchedule, find_schedule
 from wonder.storage.store import Store
@@ -281,6 +282,27 @@ async def test_a_schedule_that_has_much_to_catch_up_with_lets_others_have_their_
     async with running(store_url, work=quick) as wonder:
         one = await settled(wonder)
         assert (counts, one.state.started, len(await inputs(wonder))) == ([4, 2], 6, 6)
+
+
+async def test_a_schedule_that_fails_while_it_catches_up_keeps_what_it_has_done(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by the simulation, seed 7451: it said that it had started nothing."""
+
+    async def fail(self: Scheduler, one: StoredSchedule) -> bool:
+        raise DiskFull("the disk")
+
+    await prepare(store_url, catch_up="all", overlap="allow")
+    monkeypatch.setattr(Scheduler, "_is_as_read", fail)
+    async with running(store_url, work=quick) as wonder:
+        one = await until(lambda: _with_error(wonder))
+        assert (one.state.started, len(await inputs(wonder))) == (1, 1)
+        assert "DiskFull" in one.state.last_error
+
+
+async def _with_error(wonder: Wonder) -> StoredSchedule | None:
+    one = await stored(wonder)
+    return one if one.state.last_error else None
 
 
 @pytest.mark.parametrize("change", ["pause", "input"])

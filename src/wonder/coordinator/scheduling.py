@@ -133,10 +133,14 @@ class Scheduler:
                 log.exception("the schedule %s can't be dealt with", name)
             message = f"{type(error).__name__}: {error}"
             log.warning("schedule %s is tried again in %d ms: %s", name, _AFTER_ERROR_MS, message)
-            failed = replace(stored.state, due_ms=now_ms + _AFTER_ERROR_MS, last_error=message, last_error_ms=now_ms)
             # What was written before the error may not be in the same commit: one row, one change.
             await asyncio.wait([self._coordinator.commits.durable()])
-            await self._move(stored, failed)
+            # Read anew: some of its runs may have been started before the error.
+            now = await load_schedule(self._coordinator.store, stored.schedule.id)
+            if now is not None:
+                again_ms = now_ms + _AFTER_ERROR_MS
+                failed = replace(now.state, due_ms=again_ms, last_error=message, last_error_ms=now_ms)
+                await self._move(now, failed)
 
     async def _turn(self, stored: StoredSchedule, now_ms: int) -> None:
         schedule, coordinator = stored.schedule, self._coordinator
