@@ -149,9 +149,10 @@ class Clients:
             self._once(f"send {named}", partial(self._send, visitor, named, None, self._next()))
 
     def cancel_all(self) -> None:
-        """Cancel every run that no other would cancel."""
+        """Cancel every run that no other would cancel, in the process that runs them: a request would come too late."""
+        process = self.visitor if self._machine.current.loop.is_dead else self._machine.current
         for (run_id,) in self.rows("SELECT id FROM runs WHERE completed_ms IS NULL AND parent_run_id IS NULL"):
-            self._once(f"cancel {run_id!s}", partial(self._cancel, self.visitor.wonder, str(run_id)))
+            process.spawn(self._guarded(partial(self._cancel, process.wonder, str(run_id))))
 
     def _next(self) -> int:
         # Another one each time: whoever is always told the same may ask for ever.
