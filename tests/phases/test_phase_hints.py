@@ -69,6 +69,8 @@ def plain(text: Any, **fields: Any) -> dict[str, Any]:
         ([CHOOSE, charge(input={"id": "a", "cents": "{{ steps.pick.output.total }}"})], 'write "@pick.output.total"'),
         ([CHOOSE, charge(input={"id": "a", "cents": "$.input.cents"})], 'write "@input.cents"'),
         ([CHOOSE, charge(input={"id": "a", "cents": "a lot"})], ""),
+        # Looked at in little time.
+        ([CHOOSE, charge(input={"id": "a", "cents": " " * 200_000 + "x"})], ""),
         ([CHOOSE, plain("@nobody.output")], ""),
     ],
 )

@@ -15,6 +15,8 @@ from wonder.phases.refs import BadRef, parse_ref
 
 # What other systems write around a ref, and before it.
 _WRAPPED = re.compile(r"(?:\$?\{\{?|\$\.|\$)?\s*(?:steps\.|\$)?(.+?)\s*\}{0,2}")
+# A longer text was never meant to be a ref, and the pattern above would take its time over many blanks.
+_REF_LENGTH = 300
 # What looks like a ref inside of a longer text, or as other systems write one.
 _INSIDE = re.compile(r"(?<![\w@.])@([\w-]+)(?=[.\[]|$|[\s,;:!?)])|(?:\$\{|\{\{)\s*@?([\w-]+)[\s.\[}]")
 
@@ -126,7 +128,7 @@ def _of_missing(error: PhaseError, source: PhaseStep | None, is_incomplete: bool
 def _of_text(error: PhaseError, steps: dict[str, PhaseStep]) -> str | None:
     """Give the ref that a text was meant to be."""
     text = error.actual.get("const") if isinstance(error.actual, dict) else None
-    if not isinstance(text, str) or not (body := _WRAPPED.fullmatch(text)):
+    if not isinstance(text, str) or len(text) > _REF_LENGTH or not (body := _WRAPPED.fullmatch(text)):
         return None
     name, dot, rest = body[1].lstrip("@").partition(".")
     if name not in steps and name not in ("input", "item"):
