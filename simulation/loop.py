@@ -78,6 +78,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             for task in self.tasks:
                 task._log_traceback = False
                 if not task.done():
+                    # What a death leaves undone is no slip of the program, of which asyncio would warn.
                     task._log_destroy_pending = False  # type: ignore[attr-defined]
                     coroutine = task.get_coro()
                     assert isinstance(coroutine, Coroutine)
