@@ -330,6 +330,31 @@ async def test_a_run_that_comes_to_wait_while_an_event_is_being_kept_is_given_it
         await assert_nobody_was_missed(wonder, runs)
 
 
+@pytest.mark.parametrize("slow", [LOOK, "next_kept_events"])
+@pytest.mark.parametrize("of", ["the wait", "the task"])
+async def test_a_slow_look_takes_no_kept_event_from_a_wait_of_little_time(store_url: str, slow: str, of: str) -> None:
+    """ACT-10: the event had come before the wait began, so that its time can't have been over."""
+    stores: list[WatchedStore] = []
+    limit = {"timeout_ms": 50}
+    action = {"kind": "wait_for_event", "implementation": {"event": "paid", "key": "7"}}
+    action["implementation"] |= limit if of == "the wait" else {}  # type: ignore[operator]
+    definition = bundle("hurries", {"wait": {"task": "listen"}})
+    task = {"steps": [{"ref": "one", "action": "hear"}], **(limit if of == "the task" else {})}
+    definition |= {"actions": {"hear": action}, "tasks": {"listen": task}}
+
+    async def take_long(*_: Value) -> None:
+        await asyncio.sleep(0.2)
+
+    async with watched(store_url, stores) as wonder:
+        workflow = await wonder.deploy(definition)
+        stores[0].before[slow] = take_long
+        await wonder.send_event("paid", "7", 1)
+        runs = await asyncio.gather(*(wonder.start(workflow, {}) for _ in range(2)))
+        async with asyncio.timeout(20):
+            assert sorted([(await run.wait()).status for run in runs]) == ["completed", "failed"]
+    await assert_sound(store_url)
+
+
 async def until_read(store: WatchedStore, name: str) -> None:
     """Wait until a reading was made."""
 

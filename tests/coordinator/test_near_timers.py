@@ -62,3 +62,19 @@ def test_inv_6_timers_fire_one_after_another_and_never_early() -> None:
         (3_000, ["soon", "moved", "late"]),
         (9_000, ["soon", "moved", "late"]),
     ]
+
+
+def test_a_timer_that_is_held_fires_when_it_is_freed_and_a_cancelled_one_never() -> None:
+    clock, fired = ManualClock(), list[str]()
+    timers = NearTimers(clock, lambda run_id, key: fired.append(key))
+    timers.hold("run", ["due", "later", "cancelled", "unset"])
+    for key, due_ms in [("due", 1_500), ("later", 3_000), ("cancelled", 1_600)]:
+        timers.set("run", key, due_ms)
+    clock.go_to(2_000)
+    timers.cancel("run", "cancelled")
+    assert fired == []
+    timers.free("run", ["due", "later", "cancelled", "unset"])
+    clock.go_to(2_001)
+    assert fired == ["due"]
+    clock.go_to(3_000)
+    assert fired == ["due", "later"]

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.live import LiveRun
 from wonder.engine.decisions import AwaitEvent
 from wonder.engine.facts import EventArrived
+from wonder.engine.waits import timers_of_event_wait
 from wonder.storage.runs.outside import AwaitedEvent, KeptEvent, awaited_events_kept, next_kept_events
 from wonder.storage.runs.reconciling import EventWait, waits_with_kept_event
 
@@ -23,6 +24,7 @@ class KeptEvents:
     """Gives out events that came before they were waited for, each to one token, the oldest to the first.
 
     Tokens that come to wait are looked at many at a time: one task for each would be most of what a parked run costs.
+    Until a token was looked at, its time is not over: an event that had come must not lose against a slow look.
     """
 
     def __init__(self, coordinator: Coordinator) -> None:
@@ -37,11 +39,14 @@ class KeptEvents:
         """Give out what should have been, where a process ended or a commit failed in between."""
         coordinator = self._coordinator
         waits = await waits_with_kept_event(coordinator.store, coordinator.clock.now_ms())
+        self._hold_timers(waits)
         for first in range(0, len(waits), _AT_ONCE):
             await self._give_out_apart(waits[first : first + _AT_ONCE])
 
     def _begin_to_wait(self, run: LiveRun, order: AwaitEvent) -> None:
-        self._begun.append(EventWait(run.project_id, run.id, order.token_id, order.event, order.key))
+        wait = EventWait(run.project_id, run.id, order.token_id, order.event, order.key)
+        self._begun.append(wait)
+        self._hold_timers([wait])
         if not self._looking:
             self._looking = True
             self._coordinator.spawn(self._look())
@@ -55,6 +60,7 @@ class KeptEvents:
 
     async def _look_at(self, waits: Sequence[EventWait]) -> None:
         found = await self._coordinator.background.insist(_WHAT, lambda: self._with_kept(waits))
+        self._free_timers(set(waits).difference(found))
         if found:
             await self._give_out_apart(found)
 
@@ -79,9 +85,12 @@ class KeptEvents:
             log.warning("%d kept events can't be given out at once: %s", len(waits), error)
             for wait in waits:
                 coordinator.spawn(self._give_out_alone(wait))
+        else:
+            self._free_timers(waits)
 
     async def _give_out_alone(self, wait: EventWait) -> None:
         await self._coordinator.background.insist(_WHAT, lambda: self._give_out([wait]))
+        self._free_timers([wait])
 
     async def _give_out(self, waits: Sequence[EventWait]) -> None:
         coordinator = self._coordinator
@@ -109,6 +118,14 @@ class KeptEvents:
             awaited: deque(await next_kept_events(coordinator.store, awaited, now_ms, limit=count))
             for awaited, count in counts.items()
         }
+
+    def _hold_timers(self, waits: Iterable[EventWait]) -> None:
+        for wait in waits:
+            self._coordinator.timers.hold(wait.run_id, timers_of_event_wait(wait.token_id))
+
+    def _free_timers(self, waits: Iterable[EventWait]) -> None:
+        for wait in waits:
+            self._coordinator.timers.free(wait.run_id, timers_of_event_wait(wait.token_id))
 
     def _give(self, run: LiveRun, wait: EventWait, kept: KeptEvent) -> None:
         coordinator = self._coordinator

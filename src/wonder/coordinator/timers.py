@@ -1,7 +1,7 @@
 """Timers that come due soon: durable ones are rows, of which only the near ones are in memory."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from wonder.coordinator.worker import Clock, Timer
@@ -26,6 +26,9 @@ class NearTimers:
         self._heap: list[_Entry] = []
         # What is set, so that a timer that was cancelled or moved is not fired by its old entry.
         self._due: dict[tuple[str, str], int] = {}
+        # What must not fire yet, and which of it has come due meanwhile.
+        self._held: set[tuple[str, str]] = set()
+        self._overdue: set[tuple[str, str]] = set()
         self._alarm: Timer | None = None
         self._alarm_ms = 0
 
@@ -43,10 +46,25 @@ class NearTimers:
         """Forget a timer."""
         self._due.pop((run_id, key), None)
 
+    def hold(self, run_id: str, keys: Iterable[str]) -> None:
+        """Let timers not fire until they are freed, set or not."""
+        self._held.update((run_id, key) for key in keys)
+
+    def free(self, run_id: str, keys: Iterable[str]) -> None:
+        """Let timers fire that were held, at once if they are due."""
+        for key in keys:
+            self._held.discard((run_id, key))
+            if (run_id, key) in self._overdue:
+                self._overdue.discard((run_id, key))
+                if (due_ms := self._due.pop((run_id, key), None)) is not None:
+                    self.set(run_id, key, due_ms)
+
     def close(self) -> None:
         """Fire nothing any more."""
         self._heap.clear()
         self._due.clear()
+        self._held.clear()
+        self._overdue.clear()
         if self._alarm:
             self._alarm.cancel()
 
@@ -67,7 +85,11 @@ class NearTimers:
         now_ms = self._clock.now_ms()
         while self._heap and self._heap[0].due_ms <= now_ms:
             due_ms, run_id, key = heapq.heappop(self._heap)
-            if self._due.get((run_id, key)) == due_ms:
+            if self._due.get((run_id, key)) != due_ms:
+                continue
+            if (run_id, key) in self._held:
+                self._overdue.add((run_id, key))
+            else:
                 del self._due[run_id, key]
                 self._fire(run_id, key)
         self._arm()

@@ -90,6 +90,11 @@ def answer(turn: Turn, token: Token, value: JsonValue, by: str | None) -> None:
     _wake(turn, token, "answer", value)
 
 
+def timers_of_event_wait(token_id: str) -> tuple[str, str]:
+    """Give the keys of the timers that may end a wait for an event."""
+    return f"event:{token_id}", f"task:{token_id}"
+
+
 def wake_by_event(turn: Turn, token: Token, payload: JsonValue) -> None:
     """Go on with the payload of the event that a token waited for."""
     turn.cancel_timer(f"event:{token.id}")
