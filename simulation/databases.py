@@ -85,7 +85,7 @@ class Templates:
 
     def get(self, seed: int, nodes_max: int, *, queues: bool) -> Template:
         """Give the database for a definition's seed, which may be the one of a pattern sample."""
-        settings: dict[str, Any] = {"snapshot_policy": {"every_events": 20}, "call_depth_max": 4}
+        settings: dict[str, Any] = {"snapshot_policy": {"every_events": 20}, "call_depth_max": 4, "foreach_limit": 100}
         if queues:
             settings["rate_limits"] = {"max_concurrent_runs": 1}
         if (number := pattern_of(seed)) is not None:

@@ -257,3 +257,16 @@ def test_ctl_20_an_endless_pure_loop_can_be_cancelled_and_keeps_flat() -> None:
 def test_fan_outs_that_nest_without_end_fail_clearly() -> None:
     compiled = workflow({"a": {"updates": []}}, [{"from": "a", "to": "a", "spawn_count": 1}])
     assert Player(compiled).start().error == "FAN_OUT_TOO_DEEP"
+
+
+def test_branches_that_double_again_and_again_fail_before_they_take_all_memory() -> None:
+    """CTL-6: nested, they are bounded by what one foreach may make, times ten."""
+    compiled = workflow({"a": {}, "b": {}}, [{"from": "a", "to": "b"}, {"from": "b", "to": "b", "spawn_count": 2}])
+    player = Player(compiled, Limits(foreach_limit=5)).start()
+    player.complete("a")
+    most = 0
+    while not player.run.ended:
+        most = max(most, len(player.run.tokens))
+        player.complete(f"b@{player.tokens('b')[0].path_id}")
+    assert player.error == "TOO_MANY_BRANCHES"
+    assert most == 50

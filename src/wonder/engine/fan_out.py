@@ -6,7 +6,7 @@ from wonder.engine.compiled import CompiledTransition
 from wonder.engine.decisions import OpenFanOut
 from wonder.engine.failure import Failure
 from wonder.engine.joins import enter_join, joining_branch
-from wonder.engine.state import PENDING, Group, Segment, Token
+from wonder.engine.state import LIVE_FOREACHES_MAX, PENDING, Group, Segment, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
 from wonder.language.paths import MISSING
@@ -34,6 +34,9 @@ def fan_out(
     total = sum(count for _, count, _ in segments)
     if total > run.limits.foreach_limit:
         return _too_many(turn, token, total)
+    # The token that fans out ends with it.
+    if total + len(run.tokens) - 1 > run.limits.live_tokens_max:
+        return _too_many_under_way(turn, token, total)
     outer_group_id, outer_index = scope.key
     turn.emit(OpenFanOut(token.id, token.node.id, token.path_id, outer_group_id, outer_index, segments))
     told: list[dict[str, Any]] = [
@@ -103,3 +106,12 @@ def _too_many(turn: Turn, token: Token, total: int) -> Failure:
     limit = turn.run.limits.foreach_limit
     message = f"{total:,} branches after {token.node.ref!r} are more than the limit of {limit:,}; raise foreach_limit"
     return Failure("FOREACH_LIMIT_EXCEEDED", message, node=token.node.ref)
+
+
+def _too_many_under_way(turn: Turn, token: Token, total: int) -> Failure:
+    limits, under_way = turn.run.limits, len(turn.run.tokens) - 1
+    message = (
+        f"{total:,} branches after {token.node.ref!r}, with {under_way:,} others under way, are more than the limit"
+        f" of {limits.live_tokens_max:,}, {LIVE_FOREACHES_MAX} x foreach_limit; join branches earlier, or raise it"
+    )
+    return Failure("TOO_MANY_BRANCHES", message, node=token.node.ref)

@@ -27,11 +27,22 @@ UNDER_WAY: Final = "under_way"
 ARRIVED: Final = "arrived"
 GONE: Final = "gone"
 
+LIVE_FOREACHES_MAX: Final = 10
+"""How many full `foreach_limit`s of branches a run may have under way at a time."""
+
 
 class Limits:
     """What a project's settings and its trigger allow a run, and how much it may do in one turn (CTL-20)."""
 
-    __slots__ = ("dispatches_max", "foreach_limit", "nesting_max", "pure_nodes_max", "retries_left", "timeout_ms")
+    __slots__ = (
+        "dispatches_max",
+        "foreach_limit",
+        "live_tokens_max",
+        "nesting_max",
+        "pure_nodes_max",
+        "retries_left",
+        "timeout_ms",
+    )
 
     def __init__(
         self,
@@ -43,6 +54,8 @@ class Limits:
         retries_left: int = 0,
     ) -> None:
         self.foreach_limit = foreach_limit
+        # A run that doubles its branches again and again would else take all memory, and hold up every other run.
+        self.live_tokens_max = foreach_limit * LIVE_FOREACHES_MAX
         self.pure_nodes_max = pure_nodes_max
         self.dispatches_max = dispatches_max
         # Each level around a token costs a look at its `_branch.output`, and one level of `_branch.parent`.
