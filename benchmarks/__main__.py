@@ -12,10 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.runs import table
+from wonder.engine import decide
 
 FOLDER = Path(__file__).parent
 PACKAGE = "wonder-workflows"
 RUNS = "runs"
+# `make compiled`
+IS_COMPILED = not str(decide.__file__).endswith(".py")
 # Microseconds that the project set itself as targets; measured on an idle machine, never a test that can fail.
 TARGETS = {
     "evaluating a condition": 3,
@@ -44,7 +47,9 @@ def main() -> None:
             print(f"  {label.ljust(width)} {value:12,.2f} µs" + (f"   target {target:,}" if target else ""))
     if runs:
         table.show(runs)
-    print(f"\nWonder {version(PACKAGE)}, Python {platform.python_version()}; written to {_write(rows, runs)}")
+    build = "compiled" if IS_COMPILED else "pure Python"
+    python = platform.python_version()
+    print(f"\nWonder {version(PACKAGE)}, {build}, on Python {python}; written to {_write(rows, runs)}")
 
 
 def _measure(name: str) -> list[tuple[str, float]]:
@@ -60,6 +65,7 @@ def _write(rows: list[tuple[str, str, float]], runs: table.Found | None) -> Path
     path = folder / f"{now:%Y%m%dT%H%M%SZ}.json"
     found = {
         "wonder": version(PACKAGE),
+        "compiled": IS_COMPILED,
         "python": platform.python_version(),
         "machine": platform.machine(),
         "measured_at": now.isoformat(),

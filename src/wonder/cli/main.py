@@ -54,8 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if words else 2
     if words[0] == "--version":
         from importlib.metadata import version  # takes as long to import as all the rest
+        from importlib.util import find_spec
 
-        print(f"wonder {version('wonder-workflows')}")
+        engine = find_spec("wonder.engine.decide")
+        is_compiled = engine is not None and not str(engine.origin).endswith(".py")
+        print(f"wonder {version('wonder-workflows')}" + (" (compiled)" if is_compiled else ""))
         return 0
     if words[0] not in COMMANDS:
         return _refuse(BadUsage(_no_command(words[0])), "--json" in words)

@@ -59,7 +59,7 @@ def _start_run(run: RunState, decision: StartRun) -> None:
 
 
 def _adopt_snapshot(run: RunState, decision: AdoptSnapshot) -> None:
-    run.__dict__.update(restore(run.workflow, decision.snapshot, run.limits).__dict__)
+    run.become(restore(run.workflow, decision.snapshot, run.limits))
 
 
 def _set_run_status(run: RunState, decision: SetRunStatus) -> None:

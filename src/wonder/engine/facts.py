@@ -1,6 +1,6 @@
 """Facts: what happened, as the engine is told; each is taken in the order in which the coordinator brings it."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -39,7 +39,7 @@ class TaskCompleted(Struct, frozen=True, gc=False):
     output: JsonValue
     started_ms: int | None = None
     attempts: int = 1
-    steps: JsonValue = None
+    steps: Any = None
     tokens: int | None = None
     cost_usd: float | None = None
     noted: tuple[Noted, ...] = ()
@@ -52,7 +52,7 @@ class TaskFailed(Struct, frozen=True, gc=False):
     token_id: str
     failure: Failure
     started_ms: int | None = None
-    steps: JsonValue = None
+    steps: Any = None
     tokens: int | None = None
     cost_usd: float | None = None
     noted: tuple[Noted, ...] = ()

@@ -243,8 +243,37 @@ class Group:
         return state
 
 
+_PARTS: Final = (
+    "_hungry_order",
+    "begun",
+    "error",
+    "gate_item_id",
+    "groups",
+    "hungry",
+    "id",
+    "input",
+    "limits",
+    "moving",
+    "output",
+    "paused",
+    "ready",
+    "root",
+    "sequence",
+    "state",
+    "status",
+    "suspended",
+    "timeout_left_ms",
+    "timers",
+    "tokens",
+    "workflow",
+    "working",
+)
+
+
 class RunState:
     """A run under way."""
+
+    __slots__ = _PARTS
 
     def __init__(self, run_id: str, workflow: CompiledWorkflow, limits: Limits | None = None) -> None:
         self.id = run_id
@@ -277,6 +306,11 @@ class RunState:
         self.hungry: dict[tuple[str, int], Segment] = {}
         """Segments of which `max_parallel` may let another branch begin."""
         self._hungry_order: list[tuple[str, int]] = []
+
+    def become(self, other: "RunState") -> None:
+        """Take over all that another run under way is."""
+        for name in _PARTS:
+            setattr(self, name, getattr(other, name))
 
     @property
     def timeout_ms(self) -> int | None:

@@ -39,7 +39,7 @@ def _compile(trigger: Trigger) -> CompiledTrigger:
 
 def _find(path: Path) -> Getter:
     root = path[0]
-    if root in ("input", "output", *_OF_ITEM):
+    if root in ("input", "output") or root in _OF_ITEM:
         return getter(path)
     # PHS-1: the outputs of the steps of a phase workflow are kept there. `S.output` is the output of S.
     return getter(("state", "steps", root, *path[2:]))

@@ -1,6 +1,6 @@
 """Recording: the decisions of many runs between two commits become one batch of rows, each row written once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from wonder.engine.decisions import (
@@ -192,13 +192,13 @@ class Batch:
             entries += self._triggers_if_any.entries()
         return entries
 
-    async def commit(self, store: Store, *, fence: Fence | None = None) -> None:
-        """Write the batch; durable when this returns. Raises LeaseLost where the fence no longer stands."""
+    def commit(self, store: Store, *, fence: Fence | None = None) -> Coroutine[Any, Any, None]:
+        """Write the batch: durable once this was awaited, which raises LeaseLost where the fence no longer stands."""
         entries = self.entries()
         # Each row is written once, whatever happened to it. Only lists of a context that are made anew delete rows
         # whose keys others then take.
         independent = not any(query.startswith("DELETE ") for query, _ in entries)
-        await store.commit(entries, fence=fence, independent=independent)
+        return store.commit(entries, fence=fence, independent=independent)
 
     def _adopt(self, record: Recorded, decision: AdoptSnapshot, now_ms: int) -> None:
         snapshot = decision.snapshot

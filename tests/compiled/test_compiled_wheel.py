@@ -1,0 +1,62 @@
+"""The compiled wheel: hot modules as machine code, made from the same source, judged by the same tests."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Every rule of control flow, random runs, and their rows on both databases.
+JUDGES = ("tests/engine", "tests/storage/test_runs_recording.py")
+
+
+def compiled_modules() -> list[Path]:
+    """Read which modules are compiled; the hook itself can only be imported where wheels are built."""
+    tree = ast.parse((ROOT / "hatch_build.py").read_text())
+    named = next(
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMPILED"
+    )
+    return [ROOT / "src" / room / f"{name}.py" for room, names in named.items() for name in names]
+
+
+@pytest.mark.parametrize("path", compiled_modules(), ids=lambda path: path.stem)
+def test_only_modules_without_coroutines_are_compiled(path: Path) -> None:
+    """What mypyc makes of coroutines has crashed, and what it has compiled checks types while it runs."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    assert not [node for node in nodes if isinstance(node, ast.AsyncFunctionDef | ast.Await)]
+    casts = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) in ("cast", "typing.cast")]
+    assert not casts
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
+def test_a_compiled_wheel_passes_the_tests_of_the_engine(tmp_path: Path) -> None:
+    uv = Path(sys.executable).with_name("uv")
+    target = tmp_path / "compiled"
+    install = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--no-deps", "--reinstall"]
+    environment = os.environ | {"PYTHONPATH": str(target)}
+    subprocess.run(
+        [*install, "--no-build-isolation", "--target", target, ROOT],
+        env=os.environ | {"WONDER_COMPILED": "1"},
+        check=True,
+        timeout=900,
+    )
+    told = subprocess.run(
+        [sys.executable, "-m", "wonder", "--version"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.endswith(" (compiled)\n")
+    judged = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *JUDGES],
+        cwd=ROOT,
+        env={name: value for name, value in environment.items() if not name.startswith("PYTEST_")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    assert judged.returncode == 0, judged.stdout[-5_000:]
