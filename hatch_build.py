@@ -26,6 +26,7 @@ COMPILED = {
         "evolve",
         "fan_out",
         "joins",
+        "limits",
         "merging",
         "nodes",
         "pure",

@@ -12,7 +12,8 @@ from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.decide import decide
 from wonder.engine.decisions import DispatchTask
 from wonder.engine.facts import RunStarted, TaskCompleted, TurnContinued
-from wonder.engine.state import Limits, RunState
+from wonder.engine.limits import Limits
+from wonder.engine.state import RunState
 
 _SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}, "all": {"type": "array"}}}
 _TASK = {"input": {"n": "$.state.n"}, "output": {"state.n": "$.n"}}

@@ -20,7 +20,8 @@ from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.decide import decide
 from wonder.engine.decisions import Decision, DispatchTask
 from wonder.engine.facts import RunStarted, TaskCompleted
-from wonder.engine.state import Limits, RunState
+from wonder.engine.limits import Limits
+from wonder.engine.state import RunState
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import claim_lease
 from wonder.storage.runs.loading import load_runs

@@ -7,7 +7,7 @@ import pytest
 from support.engine_runs import Player, workflow
 from wonder.engine.decisions import ContinueLater, DispatchTask, SendMetric
 from wonder.engine.facts import CancelRequested, TimerFired, WorkerLost
-from wonder.engine.state import Limits
+from wonder.engine.limits import Limits
 
 TASK: dict[str, Any] = {}
 

@@ -10,9 +10,9 @@ from support.random_runs import INPUT, random_fact, random_workflow
 from wonder.engine.decisions import DispatchTask, RequestInput, StartChild
 from wonder.engine.facts import TaskCompleted
 from wonder.engine.fork import ForkRefused, fork, retry_point, snapshot_at
+from wonder.engine.limits import Limits
 from wonder.engine.replay import comparable, fold
 from wonder.engine.restore import take_snapshot
-from wonder.engine.state import Limits
 
 TASK: dict[str, Any] = {}
 

@@ -9,9 +9,10 @@ from support.engine_runs import Player
 from support.random_runs import INPUT, random_fact, random_workflow
 from wonder.engine.decide import decide
 from wonder.engine.evolve import evolve
+from wonder.engine.limits import Limits
 from wonder.engine.replay import comparable, fold
 from wonder.engine.restore import Snapshot, restore, take_snapshot
-from wonder.engine.state import Limits, RunState
+from wonder.engine.state import RunState
 
 STEPS = 250
 SEEDS = range(200)

@@ -7,7 +7,7 @@ import pytest
 from support.engine_runs import Player, append, workflow
 from wonder.engine.decisions import CreateToken, DispatchTask, WriteContext
 from wonder.engine.facts import TaskStarted
-from wonder.engine.state import Limits
+from wonder.engine.limits import Limits
 
 TASK: dict[str, Any] = {}
 

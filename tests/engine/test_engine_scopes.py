@@ -8,7 +8,7 @@ from support.engine_runs import Player, append, workflow
 from wonder.engine.decide import decide
 from wonder.engine.decisions import ContinueLater, DispatchTask
 from wonder.engine.facts import EventArrived, InputGiven, PauseRequested, ResumeRequested, RunStarted
-from wonder.engine.state import Limits
+from wonder.engine.limits import Limits
 
 TASK: dict[str, Any] = {}
 WRITES = {"output": {"state.x": "$.x"}}

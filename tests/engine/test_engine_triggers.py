@@ -9,7 +9,7 @@ from wonder.definitions.records.workflows import Trigger
 from wonder.engine.decisions import EndRun, FireTriggers, MoveTrigger, RetryRun
 from wonder.engine.facts import CancelRequested, TriggerAdvanced
 from wonder.engine.failure import Failure
-from wonder.engine.state import Limits
+from wonder.engine.limits import Limits
 from wonder.engine.triggers import compile_triggers, input_for, items_of
 from wonder.language.paths import MISSING
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.random_runs import INPUT, random_fact, random_workflow
 from support.recorded_runs import RecordedPlayer, create_tables, in_memory, new_plan, stored
-from wonder.engine.state import Limits
+from wonder.engine.limits import Limits
 from wonder.storage import postgres_commits
 from wonder.storage.errors import ConstraintViolated, LeaseLost, ValueRefused
 from wonder.storage.opening import open_store

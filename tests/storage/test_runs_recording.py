@@ -20,9 +20,9 @@ from support.recorded_runs import (
 from support.recorded_runs import comparable as same_as
 from wonder.engine.facts import RunQueued, TaskCompleted, TaskStarted, WorkerLost
 from wonder.engine.fork import ForkRefused, fork, snapshot_at
+from wonder.engine.limits import Limits
 from wonder.engine.replay import comparable, fold
 from wonder.engine.restore import take_snapshot
-from wonder.engine.state import Limits
 from wonder.storage.runs.headers import load_header
 from wonder.storage.runs.loading import load_context, load_runs
 from wonder.storage.runs.looking import events_of_run, tokens_of_run

@@ -14,7 +14,8 @@ from wonder.engine.decide import decide
 from wonder.engine.decisions import AbortTask, Decision, DispatchTask, RecordEvent
 from wonder.engine.facts import Fact, RunStarted, TaskCompleted, TaskFailed, TimerFired, TurnContinued
 from wonder.engine.failure import Failure
-from wonder.engine.state import Limits, RunState, Token
+from wonder.engine.limits import Limits
+from wonder.engine.state import RunState, Token
 
 _OWNED = {"project_id": "project", "library_id": None, "content_hash": "hash", "created_at": "", "updated_at": ""}
 _SCOPED = ("update_context", "assert", "emit_metric")

@@ -11,8 +11,9 @@ from wonder.context.plan import ContextPlan, plan_context, table_prefix
 from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.decisions import Decision
 from wonder.engine.facts import Fact
+from wonder.engine.limits import Limits
 from wonder.engine.restore import BranchRow, Snapshot, take_snapshot
-from wonder.engine.state import ENDED_RUN, Limits, RunState
+from wonder.engine.state import ENDED_RUN, RunState
 from wonder.language.values import canonical_json
 from wonder.storage.runs.cells import from_json, to_json
 from wonder.storage.runs.headers import load_headers

@@ -12,7 +12,8 @@ from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.definitions.records.workflows import Workflow
 from wonder.engine.control import check_input
 from wonder.engine.facts import RunStarted
-from wonder.engine.state import Limits, RunState
+from wonder.engine.limits import Limits
+from wonder.engine.state import RunState
 from wonder.language.values import JsonValue, check_value, is_plain
 from wonder.storage.definitions import newest_version
 from wonder.storage.runs.headers import load_headers

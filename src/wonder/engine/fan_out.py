@@ -6,7 +6,8 @@ from wonder.engine.compiled import CompiledTransition
 from wonder.engine.decisions import OpenFanOut
 from wonder.engine.failure import Failure
 from wonder.engine.joins import enter_join, joining_branch
-from wonder.engine.state import LIVE_FOREACHES_MAX, PENDING, Group, Segment, Token
+from wonder.engine.limits import LIVE_FOREACHES_MAX
+from wonder.engine.state import PENDING, Group, Segment, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
 from wonder.language.paths import MISSING

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.failure import Failure
+from wonder.engine.limits import Limits
 from wonder.engine.state import (
     ARRIVED,
     DISPATCHED,
@@ -18,7 +19,6 @@ from wonder.engine.state import (
     UNDER_WAY,
     WAITING_FOR_SIBLINGS,
     Group,
-    Limits,
     RunState,
     Scope,
     Segment,

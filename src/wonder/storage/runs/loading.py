@@ -7,8 +7,9 @@ from typing import NamedTuple, Protocol
 from wonder.context.plan import Context, ContextPlan
 from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.failure import Failure
+from wonder.engine.limits import Limits
 from wonder.engine.restore import BranchRow, GroupRow, RunRow, Snapshot, TokenRow, restore
-from wonder.engine.state import Limits, RunState
+from wonder.engine.state import RunState
 from wonder.language.values import JsonValue, encode_json
 from wonder.storage.runs.cells import failure_from, from_json, number, text, text_or_none
 from wonder.storage.runs.headers import RunHeader, load_headers
