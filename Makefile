@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 N ?= 20000
 MINUTES ?= 20
+# Tests wait for timers, processes and databases half of their time, so there may be more of them than cores.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 2) * 3 // 2)')
 
 .DEFAULT_GOAL := help
 .PHONY: help run sample test check fix compiled bench simulate soak clean
@@ -27,7 +29,7 @@ sample: $(READY) ## set up, then have texts judged by a scripted model; no key i
 	@echo "samples/judges/README.md goes through it step by step."
 
 test: $(READY) ## set up, then run all tests, on SQLite and on a real PostgreSQL
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(READY) ## format, lint, types and import direction
 	$(BIN)/ruff format --check .

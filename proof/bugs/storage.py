@@ -84,11 +84,15 @@ BUGS = (
     Bug(
         "events-out-of-the-commit",
         "storage/runs/recording.py",
-        "        await store.commit(entries, fence=fence, independent=independent)\n",
+        "        return store.commit(entries, fence=fence, independent=independent)\n",
         '        later = [entry for entry in entries if entry[0] == "insert_events"]\n'
         "        sooner = [entry for entry in entries if entry not in later]\n"
-        "        await store.commit(sooner, fence=fence, independent=independent)\n"
-        "        await store.commit(later, fence=fence, independent=independent)\n",
+        "\n"
+        "        async def one_after_the_other() -> None:\n"
+        "            await store.commit(sooner, fence=fence, independent=independent)\n"
+        "            await store.commit(later, fence=fence, independent=independent)\n"
+        "\n"
+        "        return one_after_the_other()\n",
         "events are stored in a commit of their own, after what they tell",
         (ONE_COMMIT,),
     ),

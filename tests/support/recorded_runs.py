@@ -85,6 +85,10 @@ class RecordedPlayer(Player):
         )
         self.batch.start(self.new_run)
 
+    def new_id(self) -> str:
+        """Make ids that sort as they were made, however many players there were before."""
+        return f"id{next(self._ids):015}"
+
     def bring(self, fact: Fact) -> list[Decision]:
         """Bring one fact, and add what follows to the batch."""
         decisions = super().bring(fact)
