@@ -281,6 +281,11 @@ async def test_a_schedule_that_has_much_to_catch_up_with_lets_others_have_their_
     await prepare(store_url, catch_up="all", overlap="allow")
     async with running(store_url, work=quick) as wonder:
         one = await settled(wonder)
+
+        async def both_turns_over() -> bool:
+            return len(counts) == 2
+
+        await until(both_turns_over)
         assert (counts, one.state.started, len(await inputs(wonder))) == ([4, 2], 6, 6)
 
 
