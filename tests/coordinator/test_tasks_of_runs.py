@@ -145,11 +145,11 @@ async def test_lay_3_what_waits_holds_nothing_and_survives_restarts(store_url: s
 async def test_lay_3_the_time_out_of_a_task_that_waits_is_a_durable_timer(store_url: str) -> None:
     definition = bundle("asks", {"ask": {"task": "t"}})
     steps = [{"ref": "one", "action": {"kind": "human_input", "implementation": {"prompt": "?", "schema": {}}}}]
-    definition["tasks"] = {"t": {"timeout_ms": 300, "steps": steps}}
+    definition["tasks"] = {"t": {"timeout_ms": 1_000, "steps": steps}}
     async with running(store_url) as wonder:
         run = await wonder.start(await wonder.deploy(definition))
         await status_of(wonder, run, "waiting")
-    await asyncio.sleep(0.35)
+    await asyncio.sleep(1)
     async with running(store_url) as wonder:
         async with asyncio.timeout(10):
             result = await wonder.wait(run.id)
@@ -163,7 +163,7 @@ async def test_ret_3_the_time_out_of_a_workflow_that_came_while_no_process_ran(s
         definition = bundle("asks", {"ask": ASK}, timeout_ms=300, on_timeout=on_timeout)
         run = await wonder.start(await wonder.deploy(definition))
         await status_of(wonder, run, "waiting")
-    await asyncio.sleep(0.35)
+    await asyncio.sleep(1)
     async with running(store_url) as wonder:
         header = await status_of(wonder, run.id, "paused" if on_timeout == "human_gate" else "failed")
         if on_timeout == "human_gate":

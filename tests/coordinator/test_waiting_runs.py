@@ -93,7 +93,7 @@ async def test_a_question_that_nobody_answers_in_time_has_its_default_or_fails(
 ) -> None:
     """ACT-4."""
     async with running(store_url) as wonder:
-        run = await start(wonder, asks(deadline_ms=60, on_deadline=on_deadline))
+        run = await start(wonder, asks(deadline_ms=800, on_deadline=on_deadline))
         item = await open_item(wonder, run)
         result = await run.wait()
         assert result.status == status
@@ -116,9 +116,9 @@ async def test_a_sleep_is_over_neither_early_nor_much_too_late(store_url: str) -
 async def test_a_timer_that_came_due_while_no_process_ran_fires_when_one_does(store_url: str) -> None:
     """RET-3."""
     async with running(store_url) as wonder:
-        run = await start(wonder, bundle("sleeps", {"sleep": waits("sleep", {"ms": 300})}))
+        run = await start(wonder, bundle("sleeps", {"sleep": waits("sleep", {"ms": 1_000})}))
         await status_of(wonder, run, "waiting")
-    await asyncio.sleep(0.35)
+    await asyncio.sleep(1)
     async with running(store_url) as wonder:
         began = time.monotonic()
         assert (await wonder.wait(run.id)).status == "completed"
@@ -214,7 +214,7 @@ async def test_a_fan_in_that_waits_too_long_goes_on_with_what_is_there(store_url
                         "strategy": "all",
                         "sibling_group": "start",
                         "merge": {"source": "_branch.output.x", "target": "state.all", "strategy": "append"},
-                        "timeout_ms": 80,
+                        "timeout_ms": 1_000,
                         "on_timeout": "proceed_with_available",
                     },
                 }
@@ -265,21 +265,23 @@ async def test_a_person_decides_about_a_run_at_its_time_out(
 
 async def test_a_run_that_takes_too_long_fails_if_its_workflow_says_so(store_url: str) -> None:
     """RET-3."""
-    aborted = asyncio.Event()
+    begun, aborted = asyncio.Event(), asyncio.Event()
 
     async def wait_long() -> None:
+        begun.set()
         try:
             await asyncio.sleep(60)
         finally:
             aborted.set()
 
-    definition = bundle("slow", {"only": calls("wait_long")}, timeout_ms=50, on_timeout="fail")
+    definition = bundle("slow", {"only": calls("wait_long")}, timeout_ms=400, on_timeout="fail")
     async with running(store_url, wait_long=wait_long) as wonder:
         result = await (await start(wonder, definition)).wait()
         assert result.error
         assert result.error["code"] == "WORKFLOW_TIMEOUT"
-        async with asyncio.timeout(5):
-            await aborted.wait()
+        if begun.is_set():  # On a machine that stands still for so long, its time is over before its task has begun.
+            async with asyncio.timeout(5):
+                await aborted.wait()
 
 
 async def test_parked_runs_are_not_in_memory(store_url: str) -> None:

@@ -59,8 +59,8 @@ async def test_a_server_that_died_while_idle_is_started_anew_without_a_failure(t
 async def test_a_session_without_calls_ends_after_a_while(tmp_path: Path) -> None:
     """An idle server is not kept for ever, and a busy one is not ended."""
     log = tmp_path / "log"
-    async with peers(idle_seconds=0.4) as pool:
-        connection = stdio(hostile("slow", "0.3"), LOG_FILE=str(log))
+    async with peers(idle_seconds=1.5) as pool:
+        connection = stdio(hostile("slow", "0.8"), LOG_FILE=str(log))
         for _ in range(3):
             await pool.do(connection)
             await asyncio.sleep(0.2)
@@ -74,7 +74,7 @@ async def test_a_session_without_calls_ends_after_a_while(tmp_path: Path) -> Non
 async def test_only_so_many_calls_are_with_a_server_at_once(tmp_path: Path) -> None:
     """The others wait in line."""
     log = tmp_path / "log"
-    async with peers(calls_max=3, call_seconds=0.3) as pool:
+    async with peers(calls_max=3, call_seconds=1.0) as pool:
         connection = stdio(hostile("never"), LOG_FILE=str(log))
         calls = [asyncio.create_task(pool.do(connection)) for _ in range(5)]
         await until(lambda: log.exists() and log.read_text().count("called") == 3)
