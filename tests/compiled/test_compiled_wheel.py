@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+CAN_COMPILE = shutil.which("cc") is not None and Path(sysconfig.get_path("include"), "Python.h").exists()
 # Every rule of control flow, random runs, and their rows on both databases.
 JUDGES = ("tests/engine", "tests/storage/test_runs_recording.py")
 
@@ -34,7 +36,7 @@ def test_only_modules_without_coroutines_are_compiled(path: Path) -> None:
     assert not casts
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
+@pytest.mark.skipif(not CAN_COMPILE, reason="there is no C compiler, or Python has no headers")
 def test_a_compiled_wheel_passes_the_tests_of_the_engine(tmp_path: Path) -> None:
     uv = Path(sys.executable).with_name("uv")
     target = tmp_path / "compiled"
