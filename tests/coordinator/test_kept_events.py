@@ -336,8 +336,8 @@ async def test_a_slow_look_takes_no_kept_event_from_a_wait_of_little_time(store_
     """ACT-10: the event had come before the wait began, so that its time can't have been over."""
     stores: list[WatchedStore] = []
     limit = {"timeout_ms": 50}
-    action = {"kind": "wait_for_event", "implementation": {"event": "paid", "key": "7"}}
-    action["implementation"] |= limit if of == "the wait" else {}  # type: ignore[operator]
+    listens = {"event": "paid", "key": "7", **(limit if of == "the wait" else {})}
+    action = {"kind": "wait_for_event", "implementation": listens}
     definition = bundle("hurries", {"wait": {"task": "listen"}})
     task = {"steps": [{"ref": "one", "action": "hear"}], **(limit if of == "the task" else {})}
     definition |= {"actions": {"hear": action}, "tasks": {"listen": task}}
