@@ -11,7 +11,7 @@ import apsw
 from simulation.faults import Fault
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, DiskFull, StoreClosed
 from wonder.storage.queries import load_queries
-from wonder.storage.sqlite import SqliteStore, _commit
+from wonder.storage.sqlite import APPLY_SECONDS, ENTRY_ROWS, SqliteStore
 from wonder.storage.sqlite_connection import connect
 from wonder.storage.store import Entry, Fence
 from wonder.storage.url import SqliteAddress
@@ -26,6 +26,8 @@ _BUSY_MS: Final = 30_000
 _BUSY_AGAIN_MS: Final = 10
 # How long an operation takes, and its answer: often so short that several come at the same moment.
 _LATENCIES_MS: Final = (0, 0, 0, 0, 1, 1, 2, 5)
+# Of the commits that may be entries of the journal, how many are.
+_ENTRIES_SHARE: Final = 0.7
 
 
 class _Operation(NamedTuple):
@@ -167,6 +169,7 @@ class SimulatedStore(SqliteStore):
         self._commit_seconds = 1.0
         self._busy_ms = 0
         self._process = process
+        self._set_up_journal()
 
     def bury(self) -> None:
         """Take nothing more from what a process has left."""
@@ -178,21 +181,36 @@ class SimulatedStore(SqliteStore):
         """Say whether a commit would be made here and now."""
         return self._process.has_fast_disk and not self._writing.locked()
 
-    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
+    async def commit(
+        self,
+        batch: Iterable[Entry],
+        *,
+        fence: Fence | None = None,
+        independent: bool = False,
+        deferrable: bool = False,
+    ) -> None:
         """Write a whole batch in one transaction; here and now, as on a fast disk, or as an operation of its own."""
-        job = self._job_of(list(batch), fence)
+        job = self._told_job_of(list(batch), fence, deferrable)
         writer: Any = self._writer
         async with self._writing:
             fault = None if fence is None else self._process.world.fault_at_commit()
             if not (self._process.has_fast_disk and writer.submit_at_once(job, fault)):
                 await writer.submit(job, fault)
+        if self._journal.is_ahead:
+            self._apply_within(APPLY_SECONDS)
 
-    def _job_of(self, batch: Sequence[Entry], fence: Fence | None) -> Job:
+    def _follows_quickly(self) -> bool:
+        # Nothing takes any time here, so chance says whether a commit follows quickly enough to be an entry.
+        return self._process.world.random.random() < _ENTRIES_SHARE
+
+    def _told_job_of(self, batch: Sequence[Entry], fence: Fence | None, deferrable: bool) -> Job:
         statements = [(query, self._queries.resolve(query), rows) for query, rows in batch]
         asked = None if fence is None else (self._queries[fence.query], fence.parameters)
+        is_small = sum(len(rows) for _, _, rows in statements) <= ENTRY_ROWS
+        commit = self._job_of(statements, asked, deferrable and is_small)
 
         def job(connection: apsw.Connection) -> None:
-            _commit(statements, asked, self.address, connection)
+            commit(connection)
             if fence is not None:
                 rows = [tuple(row) for query, rows in batch if query == "insert_events" for row in rows]
                 self._process.wrote(rows, fence)
@@ -211,6 +229,7 @@ class DirectStore(SqliteStore):
         self._closed = False
         self._commit_seconds = 1.0
         self._busy_ms = 0
+        self._set_up_journal()
 
 
 class _Direct:

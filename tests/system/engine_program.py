@@ -22,6 +22,7 @@ from wonder.app.api import Run, RunResult, Wonder, open_wonder
 from wonder.errors import WonderError
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.files import Incoming
+from wonder.storage import sqlite
 from wonder.storage.runs.headers import list_runs
 from wonder.storage.runs.looking import inbox_of_run
 
@@ -77,6 +78,18 @@ DEFINITION: dict[str, Any] = {
     ),
     "workflows": {"inner": _INNER},
 }
+
+STEPS_COUNT = 80
+_NAMES = [f"step-{number}" for number in range(STEPS_COUNT)]
+STEPS = bundle(
+    "steps",
+    {
+        name: calls("effect", input_mapping={"name": name, "key": "$.input.key"}, output_mapping={"state.n": "$.name"})
+        for name in _NAMES
+    },
+    line(*_NAMES),
+    context_schema={"type": "object", "properties": {"n": {"type": "string"}}},
+)
 
 CHARGES = bundle(
     "charges",
@@ -194,6 +207,19 @@ async def charge(url: str, folder: str, moment: str, number: str) -> None:
         print(json.dumps({"by": [output["by"] for output in outputs]}), flush=True)
 
 
+async def go_on(url: str, folder: str, moment: str, number: str) -> None:
+    """Run one run alone, step after step; MOMENT is as for `work`. Nothing is left to time that passes."""
+    sqlite.FAST_SECONDS = sqlite.QUICK_SECONDS = sqlite.APPLY_SECONDS = 60.0
+    effects = Effects(Path(folder), int(number) if moment == "result" else None)
+
+    def wrap(store: Any) -> KillingStore:
+        return KillingStore(store, "never" if moment == "result" else moment, int(number))
+
+    async with wonder_on(url, wrap, {"effect": effects}, LEASE_MS) as wonder:
+        run = await wonder.start(await wonder.deploy(STEPS), {"key": "one"}, idempotency_key="one")
+        print(json.dumps({"status": (await run.wait()).status}), flush=True)
+
+
 async def artifacts(url: str, folder: str, moment: str, number: str) -> None:
     """Run a workflow that writes three artifacts, and tell their ids.
 
@@ -294,6 +320,7 @@ _DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
     "work": work,
     "use": use,
     "charge": charge,
+    "go_on": go_on,
     "artifacts": artifacts,
     "fan_out": fan_out,
 }

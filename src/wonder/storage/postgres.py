@@ -104,7 +104,14 @@ class PostgresStore:
         finally:
             await self._pool.release(connection)
 
-    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
+    async def commit(
+        self,
+        batch: Iterable[Entry],
+        *,
+        fence: Fence | None = None,
+        independent: bool = False,
+        deferrable: bool = False,
+    ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns."""
         entries = [(query, self._queries.resolve(query), rows) for query, rows in batch]
         combined = self._combined.statement(entries, fence) if independent else None

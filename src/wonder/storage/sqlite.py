@@ -1,19 +1,25 @@
 """The Store on SQLite: WAL with full durability, one writer thread, readers that never wait for it."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import apsw
 
-from wonder.storage.errors import DatabaseBusy, LeaseLost, StoreClosed
-from wonder.storage.queries import Queries, load_queries
+from wonder.errors import WonderError
+from wonder.storage import sqlite_jobs as jobs
+from wonder.storage.errors import DatabaseBusy, StoreClosed
+from wonder.storage.queries import load_queries
 from wonder.storage.sqlite_connection import connect
 from wonder.storage.sqlite_errors import translated
+from wonder.storage.sqlite_jobs import Asked, Statement
+from wonder.storage.sqlite_journal import Journal
 from wonder.storage.sqlite_thread import ConnectionThreads
+from wonder.storage.sqlite_transaction import SqliteTransaction
 from wonder.storage.store import Dialect, Entry, Fence, Row, Transaction, Value
 from wonder.storage.url import SqliteAddress
 
@@ -22,9 +28,16 @@ READERS = 2
 # no longer than for a busy callback.
 FAST_SECONDS = 0.001
 FEW_ROWS = 32
+# A commit that follows upon another within this time may be an entry of the journal, if its rows are as few as this;
+# the tables have it after some more milliseconds at the latest.
+QUICK_SECONDS = 0.005
+ENTRY_ROWS = 8
+APPLY_SECONDS = 0.02
+APPLY_AGAIN_SECONDS = 1.0
+
 Result = TypeVar("Result")
-# (name or text of a query, its SQL, its rows of parameters)
-Statement: TypeAlias = tuple[str, str, Sequence[Sequence[Value]]]
+Job: TypeAlias = Callable[[apsw.Connection], None]
+log = logging.getLogger("wonder.storage")
 
 
 class SqliteStore:
@@ -44,13 +57,22 @@ class SqliteStore:
         self._closed = False
         # How long commits of few rows take, as it was with the last ones; the disk is taken for slow at first.
         self._commit_seconds = 0.005
+        self._set_up_journal()
+
+    def _set_up_journal(self) -> None:
+        self._journal = Journal(self._queries)
+        self._last_commit = 0.0
+        # Whether the next commit has to go to the tables, because they wait for long enough.
+        self._apply_due = False
+        self._apply_timer: asyncio.TimerHandle | None = None
+        self._applying: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, address: SqliteAddress, *, busy_seconds: float) -> "SqliteStore":
         """Open the file, making it if it is missing; raises when it can't be written durably."""
         store = cls(address, busy_seconds=busy_seconds)
         try:
-            await store._writer.submit(lambda _connection: None)
+            await store._writer.submit(store._find_journal)
         except BaseException:
             await store.close()
             raise
@@ -63,15 +85,20 @@ class SqliteStore:
 
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Run a named query that only reads and return its rows."""
-        return await self._readers.submit(partial(_rows, self._queries[name], name, self.address, parameters))
+        return await self._read(partial(jobs.rows, self._queries[name], name, self.address, parameters))
 
     async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
         """Run a named query that only reads and return its rows as dicts by column name."""
-        return await self._readers.submit(partial(_named_rows, self._queries[name], name, self.address, parameters))
+        return await self._read(partial(jobs.named_rows, self._queries[name], name, self.address, parameters))
 
     async def query(self, sql: str, *parameters: Value) -> list[Row]:
         """Run generated SQL that only reads and return its rows."""
-        return await self._readers.submit(partial(_rows, self._queries.resolve(sql), sql, self.address, parameters))
+        return await self._read(partial(jobs.rows, self._queries.resolve(sql), sql, self.address, parameters))
+
+    async def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:
+        if self._journal.is_ahead:
+            await self._catch_up()
+        return await self._readers.submit(work)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -81,25 +108,34 @@ class SqliteStore:
                 raise StoreClosed
             transaction = SqliteTransaction(self._writer, self._queries, self.address)
             try:
-                await self._writer.submit(partial(_script, "BEGIN IMMEDIATE", "begin", self.address))
+                has_journal = await self._writer.submit(self._begin)
                 yield transaction
                 transaction.assert_usable()
-                await self._writer.submit(partial(_script, "COMMIT", "commit", self.address))
+                await self._writer.submit(partial(jobs.script, "COMMIT", "commit", self.address))
+                if has_journal:
+                    self._settle()
             except BaseException:
                 # Its place in the writer's line is what counts: it comes before whatever is submitted next.
-                rolled_back = self._writer.submit(partial(_roll_back, self.address))
+                rolled_back = self._writer.submit(partial(jobs.roll_back, self.address))
                 await asyncio.shield(rolled_back)
                 raise
             finally:
                 transaction.ended = True
 
-    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
+    async def commit(
+        self,
+        batch: Iterable[Entry],
+        *,
+        fence: Fence | None = None,
+        independent: bool = False,
+        deferrable: bool = False,
+    ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns."""
         resolve = self._queries.resolve
         statements = [(query, resolve(query), rows) for query, rows in batch]
         rows_count = sum(len(rows) for _, _, rows in statements)
         asked = None if fence is None else (self._queries[fence.query], fence.parameters)
-        job = partial(_commit, statements, asked, self.address)
+        job = self._job_of(statements, asked, deferrable and rows_count <= ENTRY_ROWS)
         if rows_count > FEW_ROWS:
             async with self._writing:
                 await self._writer.submit(job)
@@ -110,9 +146,38 @@ class SqliteStore:
             async with self._writing:
                 began = time.monotonic()
                 await self._writer.submit(job)
-        self._commit_seconds += (time.monotonic() - began - self._commit_seconds) / 8
+        self._last_commit = time.monotonic()
+        self._commit_seconds += (self._last_commit - began - self._commit_seconds) / 8
+        if self._journal.is_ahead:
+            self._apply_within(APPLY_SECONDS)
 
-    def _commit_here(self, job: Callable[[apsw.Connection], None]) -> bool:
+    def _job_of(self, statements: Sequence[Statement], asked: Asked | None, deferrable: bool) -> Job:
+        """Say how a batch is committed: as an entry of the journal where that will do, or else to the tables."""
+        if deferrable and not self._apply_due and self._follows_quickly():
+            body = self._journal.body(statements)
+            if body is not None:
+                return partial(self._commit_entry, body, asked)
+        return partial(self._commit_rows, statements, asked)
+
+    def _follows_quickly(self) -> bool:
+        return time.monotonic() - self._last_commit < QUICK_SECONDS
+
+    def _commit_entry(self, body: bytes, asked: Asked | None, connection: apsw.Connection) -> None:
+        jobs.commit([self._journal.statement(body)], asked, self.address, connection)
+        self._journal.wrote()
+
+    def _commit_rows(self, statements: Sequence[Statement], asked: Asked | None, connection: apsw.Connection) -> None:
+        if not self._journal.is_ahead:
+            jobs.commit(statements, asked, self.address, connection)
+            return
+        jobs.commit(statements, asked, self.address, connection, self._journal.apply)
+        self._settle()
+
+    def _settle(self) -> None:
+        self._journal.settle()
+        self._apply_due = False
+
+    def _commit_here(self, job: Job) -> bool:
         """Commit without changing threads, which takes as long as a fast commit; False if it would have to wait."""
         connection = self._writer.lend()
         if connection is None:
@@ -127,135 +192,78 @@ class SqliteStore:
             connection.set_busy_timeout(self._busy_ms)
         return True
 
+    def _begin(self, connection: apsw.Connection) -> bool:
+        """Begin a transaction, which sees all that is in the journal, whoever wrote it; says whether there is one."""
+        jobs.script("BEGIN IMMEDIATE", "begin", self.address, connection)
+        with translated("journal", self.address):
+            cursor = connection.cursor()
+            has_journal = self._journal.exists(cursor)
+            if has_journal:
+                self._journal.apply(cursor)
+            return has_journal
+
+    def _find_journal(self, connection: apsw.Connection) -> None:
+        """Write to the tables what a process left in the journal when it ended."""
+        with translated("journal", self.address):
+            cursor = connection.cursor()
+            if not (self._journal.exists(cursor) and self._journal.left(cursor)):
+                return
+        try:
+            jobs.commit((), None, self.address, connection, self._journal.apply)
+        except WonderError as error:
+            # What is read is a little older then. A transaction finds it again, and no run goes on without one.
+            log.warning("the last commits of %s are not in its tables yet: %s", self.address, error)
+        else:
+            self._settle()
+
+    async def _catch_up(self) -> None:
+        """Write to the tables what is in the journal."""
+        async with self._writing:
+            if self._journal.is_ahead:
+                await self._writer.submit(partial(self._commit_rows, (), None))
+
+    def _apply_within(self, seconds: float) -> None:
+        """See to it that other processes don't wait for longer than this to read what was committed."""
+        if self._apply_timer is None and self._applying is None:
+            self._apply_timer = asyncio.get_running_loop().call_later(seconds, self._begin_applying)
+
+    def _begin_applying(self) -> None:
+        self._apply_timer = None
+        if self._closed or not self._journal.is_ahead:
+            return
+        if self._follows_quickly() and not self._apply_due:
+            # The next commit is about to come, and takes them along.
+            self._apply_due = True
+            self._apply_within(min(QUICK_SECONDS, APPLY_SECONDS))
+        else:
+            self._applying = asyncio.get_running_loop().create_task(self._apply_in_time())
+
+    async def _apply_in_time(self) -> None:
+        again_seconds = APPLY_SECONDS
+        try:
+            await self._catch_up()
+        except StoreClosed:
+            return
+        except WonderError as error:
+            log.warning("commits of %s can't be written to its tables yet: %s", self.address, error)
+            again_seconds = APPLY_AGAIN_SECONDS
+        finally:
+            self._applying = None
+        if self._journal.is_ahead and not self._closed:
+            self._apply_within(again_seconds)
+
     async def close(self) -> None:
         """Let go of the file; a transaction under way ends first, a read under way is broken off."""
         if self._closed:
             return
+        try:
+            await self._catch_up()
+        except WonderError as error:
+            log.warning("the last commits of %s are left to who opens it next: %s", self.address, error)
         self._closed = True
+        if self._apply_timer is not None:
+            self._apply_timer.cancel()
         async with self._writing:
             await self._readers.break_off()
             # Last, because the last connection to go moves the log into the file, and a reader may not write.
             await self._writer.close()
-
-
-class SqliteTransaction:
-    """One open write transaction; its statements run on the writer thread, one job each."""
-
-    def __init__(self, writer: ConnectionThreads, queries: Queries, database: str) -> None:
-        self._writer, self._queries, self._database = writer, queries, database
-        self._failed = False
-        self.ended = False
-
-    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
-        """Run a named query and return its rows."""
-        return await self._do(partial(_rows, self._queries[name], name, self._database, parameters))
-
-    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
-        """Run a named query and return its rows as dicts by column name."""
-        return await self._do(partial(_named_rows, self._queries[name], name, self._database, parameters))
-
-    async def execute(self, name: str, *parameters: Value) -> int:
-        """Run a named statement and return how many rows it changed."""
-        return await self._do(partial(_changes, self._queries[name], name, self._database, parameters))
-
-    async def execute_many(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
-        """Run a named statement once per row of parameters."""
-        await self._do(partial(_many, self._queries[name], name, self._database, rows))
-
-    async def run(self, sql: str, rows: Sequence[Sequence[Value]] | None = None) -> None:
-        """Run generated SQL once per row; without rows it may be several statements that take no parameters."""
-        if rows is None:
-            await self._do(partial(_script, sql, sql, self._database))
-        else:
-            await self._do(partial(_many, self._queries.resolve(sql), sql, self._database, rows))
-
-    async def query(self, sql: str, *parameters: Value) -> list[Row]:
-        """Run generated SQL and return its rows."""
-        return await self._do(partial(_rows, self._queries.resolve(sql), sql, self._database, parameters))
-
-    def assert_usable(self) -> None:
-        """Fail when an error was swallowed: PostgreSQL would have dropped the whole transaction."""
-        assert not self._failed, "a transaction went on after one of its statements had failed"
-        assert not self.ended, "a transaction was used after it had ended"
-
-    async def _do(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        self.assert_usable()
-        try:
-            return await self._writer.submit(work)
-        except BaseException:
-            self._failed = True
-            raise
-
-
-def _rows(sql: str, query: str, database: str, parameters: Sequence[Value], connection: apsw.Connection) -> list[Row]:
-    with translated(query, database):
-        return connection.execute(sql, parameters).fetchall()
-
-
-def _named_rows(
-    sql: str, query: str, database: str, parameters: Sequence[Value], connection: apsw.Connection
-) -> list[dict[str, Value]]:
-    with translated(query, database):
-        cursor = connection.execute(sql, parameters)
-        try:
-            names = [column[0] for column in cursor.get_description()]
-        except apsw.ExecutionCompleteError:
-            # A query without rows is over before it can be asked for its columns.
-            return []
-        return [dict(zip(names, row, strict=True)) for row in cursor]
-
-
-def _changes(sql: str, query: str, database: str, parameters: Sequence[Value], connection: apsw.Connection) -> int:
-    with translated(query, database):
-        before = connection.total_changes()
-        _exhaust(connection.execute(sql, parameters))
-        return connection.changes() if connection.total_changes() != before else 0
-
-
-def _many(sql: str, query: str, database: str, rows: Sequence[Sequence[Value]], connection: apsw.Connection) -> None:
-    with translated(query, database):
-        _exhaust(connection.executemany(sql, rows))
-
-
-def _script(sql: str, query: str, database: str, connection: apsw.Connection) -> None:
-    with translated(query, database):
-        _exhaust(connection.execute(sql))
-
-
-def _roll_back(database: str, connection: apsw.Connection) -> None:
-    # Some faults, a full disk among them, have rolled the transaction back already.
-    if connection.in_transaction:
-        _script("ROLLBACK", "rollback", database, connection)
-
-
-def _commit(
-    statements: Sequence[Statement],
-    fence: tuple[str, Sequence[Value]] | None,
-    database: str,
-    connection: apsw.Connection,
-) -> None:
-    query = "begin"
-    try:
-        # One cursor for all: making one takes as long as running a statement.
-        cursor = connection.cursor()
-        cursor.execute("BEGIN IMMEDIATE")
-        _check_fence(fence, cursor)
-        for query, sql, rows in statements:  # noqa: B007 - the name is for the error below
-            _exhaust(cursor.executemany(sql, rows))
-        query = "commit"
-        cursor.execute("COMMIT")
-    except BaseException:
-        _roll_back(database, connection)
-        with translated(query, database):
-            raise
-
-
-def _check_fence(fence: tuple[str, Sequence[Value]] | None, cursor: apsw.Cursor) -> None:
-    if fence is not None and not cursor.execute(*fence).fetchall():
-        raise LeaseLost
-
-
-def _exhaust(cursor: Any) -> None:
-    # apsw runs a statement only as far as its rows are read.
-    for _ in cursor:
-        pass

@@ -68,11 +68,20 @@ class Store(Reader, Protocol):
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: committed and durable when left normally, rolled back on any exception."""
 
-    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False) -> None:
+    async def commit(
+        self,
+        batch: Iterable[Entry],
+        *,
+        fence: Fence | None = None,
+        independent: bool = False,
+        deferrable: bool = False,
+    ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns.
 
         The fence is asked in the same transaction; when it gives no row, nothing is written and LeaseLost is raised.
         `independent` says that no two statements of the batch touch the same row, so that their order does not matter.
+        `deferrable`, that other processes may see the rows a few milliseconds later; who reads through this store sees
+        them at once. Only the one who holds the lease of the engine may say so.
         """
 
     async def close(self) -> None:

@@ -198,7 +198,22 @@ class Batch:
         # Each row is written once, whatever happened to it. Only lists of a context that are made anew delete rows
         # whose keys others then take.
         independent = not any(query.startswith("DELETE ") for query, _ in entries)
-        return store.commit(entries, fence=fence, independent=independent)
+        return store.commit(entries, fence=fence, independent=independent, deferrable=self._only_goes_on)
+
+    @property
+    def _only_goes_on(self) -> bool:
+        """Whether runs have gone on by some steps, and nobody outside waits for anything in it."""
+        return not (
+            self._runs.has_rows
+            or self._scopes_if_any
+            or self._waits_if_any
+            or self._metrics_if_any
+            or self._triggers_if_any
+            or self._snapshots
+            or self._answers
+            or self._extensions
+            or self._others
+        )
 
     def _adopt(self, record: Recorded, decision: AdoptSnapshot, now_ms: int) -> None:
         snapshot = decision.snapshot

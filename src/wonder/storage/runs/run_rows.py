@@ -110,6 +110,11 @@ class RunRows:
         written.new["output"] = record.output = decision.output
         written.paths += [change.path for change in decision.changes]
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows of runs themselves, and not only of their contexts."""
+        return bool(self._new or self._changed)
+
     def entries(self) -> Iterator[Entry]:
         """Give the statements with their rows."""
         if self._new:

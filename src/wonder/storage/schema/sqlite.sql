@@ -796,3 +796,13 @@ CREATE TABLE schedule_firings (
 ) STRICT;
 CREATE INDEX schedule_firings_live ON schedule_firings (schedule_id) WHERE live = 1;
 CREATE INDEX schedule_firings_run ON schedule_firings (run_id);
+
+-- Commits of a few rows, each written down as one page and durable like any other, whose rows reach the tables a moment
+-- later. Slot 0 has the number of the last one that did, slots from 1 on are written over again and again, and what the
+-- tables refused is kept below 0. Numbers go up.
+CREATE TABLE journal (
+    slot INTEGER NOT NULL PRIMARY KEY,
+    number INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;

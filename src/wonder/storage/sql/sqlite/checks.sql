@@ -1,11 +1,13 @@
 -- SQLite checks itself with pragmas, and keeps a catalogue of its own.
 
 -- name: integrity_faults
--- Damaged pages and indexes, then rows whose foreign key leads nowhere.
+-- Damaged pages and indexes, rows whose foreign key leads nowhere, and commits that the tables refused.
 SELECT integrity_check AS fault FROM pragma_integrity_check WHERE integrity_check <> 'ok'
 UNION ALL
 SELECT 'row ' || coalesce(rowid, '?') || ' of ' || "table" || ' points at a row of ' || parent || ' that is not there'
-FROM pragma_foreign_key_check;
+FROM pragma_foreign_key_check
+UNION ALL
+SELECT 'commit ' || number || ' of the journal could not be written to the tables' FROM journal WHERE slot < 0;
 
 -- name: durability_faults
 -- Full durability is set and read back at every opening, so there is nothing to find.
