@@ -1,7 +1,14 @@
 """Compiles the hot modules to machine code where a wheel is built with WONDER_COMPILED=1; else a wheel is pure Python.
 
-Only modules that are pure and have no coroutine are compiled, by mypyc, from the same source: what they do is the same,
-in about half the time. `make compiled` builds such a wheel into build/compiled, `make bench` measures it.
+mypyc compiles them from the same source: what they do is the same, in about half the time. `make compiled` builds such
+a wheel into build/compiled, `make bench` measures it. What is to be known of mypyc (tests/compiled look after it):
+
+- It checks every declared type while it runs: an annotation that is not true is an error there.
+- It leaves out what a class says beside its bases, such as `frozen=True`: Structs of msgspec are not compiled.
+- What a coroutine has caught, it keeps in the thread and not in the coroutine. One that waits inside of `except`,
+  `finally` or `async with` raises afterwards what another has caught meanwhile, or nothing, which ends the process.
+  So those that are compiled wait outside of these.
+- It compares a float with an integer as two floats, for which 2**63 - 1 is 2**63.
 """
 
 import os
@@ -14,8 +21,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SWITCH = "WONDER_COMPILED"
+# How much the C compiler is to think about it, 0 to 3; the tests of a wheel need no fast one.
+LEVEL = "WONDER_COMPILED_LEVEL"
 SOURCE = Path(__file__).parent / "src"
 COMPILED = {
+    "wonder/actions": ("python", "taking"),
+    "wonder/app": ("ids", "local_worker"),
+    "wonder/context": ("fields", "plan", "rows", "scalars", "tables", "writes"),
+    "wonder/coordinator": ("at_once", "background", "commits", "coordinator", "ends", "live", "timers"),
     "wonder/engine": (
         "budget_gate",
         "compiled",
@@ -40,6 +53,19 @@ COMPILED = {
         "waits",
         "writing",
     ),
+    "wonder/executor": (
+        "acting",
+        "assignment",
+        "environment",
+        "executor",
+        "limits",
+        "redacting",
+        "running",
+    ),
+    "wonder/language": ("mappings", "redaction", "targets", "values"),
+    "wonder/language/paths": ("getters",),
+    "wonder/language/schemas": ("validators",),
+    "wonder/storage": ("sqlite_jobs", "sqlite_journal"),
     "wonder/storage/runs": (
         "cells",
         "event_rows",
@@ -108,6 +134,7 @@ def compile_modules(folder: Path) -> list[tuple[Path, str]]:
             [f"--config-file={settings}", f"--cache-dir={folder / 'cache'}", *paths],
             target_dir=str(folder / "c"),
             group_name="wonder",
+            opt_level=os.environ.get(LEVEL, "3"),
             debug_level="0",
         )
         command: Any = Distribution({"name": "wonder", "ext_modules": extensions}).get_command_obj("build_ext")

@@ -14,12 +14,13 @@ from wonder.actions.taking import take_value
 from wonder.actions.threads import Threads
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.tasks import TaskDef
-from wonder.executor.assignment import Assignment, Services
+from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledTask, compile_task
 from wonder.executor.environment import SystemEnvironment
 from wonder.executor.executor import Executor
 from wonder.executor.idempotency import MemoryIdempotency
 from wonder.executor.running import TaskExecution
+from wonder.executor.services import Services
 from wonder.storage.store import Reader
 
 INPUT = {"name": "Ada", "count": 3}
@@ -103,7 +104,9 @@ async def _measure() -> list[tuple[str, float]]:
 
 
 async def _story(task: CompiledTask, services: Services) -> None:
-    result = await TaskExecution(task, INPUT).run(Assignment(services, ORIGIN, lambda failure: None))
+    worker = asyncio.current_task()
+    assert worker
+    result = await TaskExecution(task, INPUT).run(Assignment(services, ORIGIN, lambda failure: None, worker))
     assert result.status == "completed"
 
 

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.definitions.records.workflows import Workflow
 
 STEPS = 20

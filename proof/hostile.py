@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from proof.hostile_transforms import HOSTILE, Hostile
-from wonder.app.api import RunResult, Wonder, open_wonder
+from wonder.app.api import RunResult, Wonder
+from wonder.app.opening import open_wonder
 
 AT_ONCE: Final = 8
 # What an engine may grow by over all of it: pools, caches and fragments, and not what transforms have used.

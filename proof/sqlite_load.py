@@ -10,7 +10,8 @@ from random import Random
 from typing import Any, Final
 
 from wonder.actions.python import current_context
-from wonder.app.api import Run, Wonder, open_wonder
+from wonder.app.api import Run, Wonder
+from wonder.app.opening import open_wonder
 from wonder.errors import WonderError
 from wonder.storage.runs.leases import read_lease
 from wonder.storage.runs.looking import live_runs, open_inbox

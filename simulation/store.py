@@ -11,7 +11,7 @@ import apsw
 from simulation.faults import Fault
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, DiskFull, StoreClosed
 from wonder.storage.queries import load_queries
-from wonder.storage.sqlite import APPLY_SECONDS, ENTRY_ROWS, SqliteStore
+from wonder.storage.sqlite import APPLY_AGAIN_SECONDS, APPLY_SECONDS, ENTRY_ROWS, SqliteStore
 from wonder.storage.sqlite_connection import connect
 from wonder.storage.store import Entry, Fence
 from wonder.storage.url import SqliteAddress
@@ -197,7 +197,7 @@ class SimulatedStore(SqliteStore):
             if not (self._process.has_fast_disk and writer.submit_at_once(job, fault)):
                 await writer.submit(job, fault)
         if self._journal.is_ahead:
-            self._apply_within(APPLY_SECONDS)
+            self._catching_up.within(APPLY_SECONDS, APPLY_AGAIN_SECONDS)
 
     def _follows_quickly(self) -> bool:
         # Nothing takes any time here, so chance says whether a commit follows quickly enough to be an entry.

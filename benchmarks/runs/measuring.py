@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.runs.databases import CommitCost, Database
 from benchmarks.runs.definitions import chain, fan_out, waiting
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.storage.runs.looking import events_of_run
 
 FUNCTIONS = Path(__file__).parent

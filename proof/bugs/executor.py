@@ -61,7 +61,7 @@ BUGS = (
     Bug(
         "key-not-released",
         "executor/acting.py",
-        "            await store.release(key)\n            raise",
+        "            store.release(key)\n            raise",
         "            raise",
         "after a failed action nobody with its key can ever act again",
         (GIVING_BACK,),

@@ -44,8 +44,8 @@ BUGS = (
     Bug(
         "fence-not-asked-on-postgresql",
         "storage/postgres.py",
-        "                if fence is not None and not await connection.fetch("
-        "self._queries[fence.query], *fence.parameters):\n                    raise LeaseLost\n",
+        "            if fence is not None and not await connection.fetch("
+        "self._queries[fence.query], *fence.parameters):\n                raise LeaseLost\n",
         "",
         "who lost the lease can write batches of many rows to PostgreSQL",
         (REPLACED,),
@@ -85,16 +85,17 @@ BUGS = (
     Bug(
         "journal-not-looked-at",
         "storage/sqlite.py",
-        "        if self._journal.is_ahead:\n            await self._catch_up()\n        return await self._readers",
-        "        return await self._readers",
+        "        if self._journal.is_ahead and not (self.commits_at_once and self._commit_here(self._apply_own)):\n"
+        "            await self._catching_up.now()\n",
+        "",
         "who wrote reads tables that lack what it wrote",
         (f"{JOURNAL}::test_who_wrote_an_entry_reads_it_at_once",),
     ),
     Bug(
         "journal-of-another-left-alone",
         "storage/sqlite.py",
-        "                self._journal.apply(cursor)\n            return has_journal",
-        "                self._journal._applying = 0\n            return has_journal",
+        "            while self._journal.left(cursor):\n",
+        "            while self._journal.is_ahead and self._journal.left(cursor):\n",
         "who takes the lease over begins without the last commits of the owner before",
         (f"{JOURNAL}::test_inv_5_who_takes_the_lease_over_sees_all_and_goes_on_from_there",),
     ),

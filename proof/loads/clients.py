@@ -84,7 +84,7 @@ class Clients:
         """Answer a question, perhaps after an answer that is none, perhaps twice."""
         if self._random.random() < 0.2:
             await self.attempt(lambda: self._wonder.answer(item_id, "neither yes nor no"))
-        answers = 2 if self._random.random() < 0.3 else 1
+        answers = 2 if self._random.random() < 0.5 else 1
         await asyncio.gather(*[self.attempt(lambda: self._answer(item_id)) for _ in range(answers)])
 
     async def cancel(self, run_id: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wonder.actions.functions import quick as quick
     from wonder.actions.protocol import ActionFailed as ActionFailed
     from wonder.actions.python import current_context as current_context
-    from wonder.app.api import open_wonder as open
+    from wonder.app.opening import open_wonder as open
     from wonder.errors import WonderError as WonderError
 
 __all__ = ["ActionFailed", "WonderError", "current_context", "open", "quick"]
@@ -25,7 +25,7 @@ _PLACES = {
     "ActionFailed": ("wonder.actions.protocol", "ActionFailed"),
     "WonderError": ("wonder.errors", "WonderError"),
     "current_context": ("wonder.actions.python", "current_context"),
-    "open": ("wonder.app.api", "open_wonder"),
+    "open": ("wonder.app.opening", "open_wonder"),
     "quick": ("wonder.actions.functions", "quick"),
 }
 

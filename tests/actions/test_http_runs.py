@@ -10,7 +10,8 @@ import pytest
 from support.definitions import codes_in
 from support.http_peer import HttpPeer, Received, answer, http_peer
 from support.systems import assert_sound, bundle, line
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.definitions.records.tenancy import WorkspaceSettings
 from wonder.storage.tenancy import put_workspace_settings
 

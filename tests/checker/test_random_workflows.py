@@ -11,7 +11,8 @@ from simulation.definitions import EVENTS, FUNCTION, INPUT, random_definition
 
 from support.systems import live_run_ids, verify_all
 from wonder.actions.protocol import ActionFailed
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.checker.checking import Count, check_runs
 from wonder.errors import WonderError
 from wonder.storage.opening import open_store

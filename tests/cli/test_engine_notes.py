@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.cli.main import main
 
 NOBODY = "! no process runs the engine now: "

@@ -12,8 +12,9 @@ from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import assert_sound, bundle, calls, line, no_run_in_memory, open_item, running, status_of, waits
 from wonder.app.api import Run, Wonder
 from wonder.coordinator.errors import EngineStopped
-from wonder.engine.decide import decide
-from wonder.engine.facts import TaskCompleted
+from wonder.engine.decisions import MoveToken
+from wonder.engine.evolve import EVOLVERS
+from wonder.engine.state import COMPLETED, RunState
 from wonder.errors import WonderError
 from wonder.storage.errors import ConnectionLost, DiskFull, LeaseLost
 from wonder.storage.runs.headers import list_runs
@@ -303,12 +304,14 @@ async def test_a_run_on_which_the_engine_itself_fails_is_failed_and_others_go_on
     """INV-1: a bug of ours ends one run, visibly, and not the process."""
     caplog.set_level(logging.CRITICAL)
 
-    def broken(run: Any, fact: Any, **given: Any) -> Any:
-        if isinstance(fact, TaskCompleted) and fact.output == {"bad": True}:
-            raise RecursionError("a bug")
-        return decide(run, fact, **given)
+    move = EVOLVERS[MoveToken]
 
-    monkeypatch.setattr("wonder.coordinator.coordinator.decide", broken)
+    def broken(run: RunState, decision: MoveToken) -> None:
+        if decision.status == COMPLETED and run.tokens[decision.token_id].node.ref == "faulty":
+            raise RecursionError("a bug")
+        move(run, decision)
+
+    monkeypatch.setitem(EVOLVERS, MoveToken, broken)
     called = 0
 
     async def bad_at_once() -> dict[str, bool]:
@@ -317,7 +320,7 @@ async def test_a_run_on_which_the_engine_itself_fails_is_failed_and_others_go_on
         return {"bad": True}
 
     async with wonder_on(store_url, lambda store: store, {"bad": bad_at_once, "good": dict}) as wonder:
-        bad = await wonder.start(await wonder.deploy(bundle("bad", {"only": calls("bad")})))
+        bad = await wonder.start(await wonder.deploy(bundle("bad", {"faulty": calls("bad")})))
         good = await wonder.start(await wonder.deploy(bundle("good", {"only": calls("good")})))
         assert (await good.wait()).status == "completed"
         async with asyncio.timeout(20):

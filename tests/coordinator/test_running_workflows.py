@@ -10,7 +10,7 @@ from support.definitions import update
 from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import bundle, calls, event_types, line, live_run_ids, running, settle, waits
 from wonder.actions.protocol import ActionFailed
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.coordinator.errors import InputRefused, WorkflowDisabled
 from wonder.storage.runs.errors import IdempotencyKeyReused
 from wonder.storage.runs.headers import children_of_run, list_runs

@@ -11,13 +11,15 @@ import pytest
 
 from support.systems import bundle, calls, running, until
 from wonder.app import open_app
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.app.schedules import create_schedule, delete, next_times, pause, resume
 from wonder.coordinator import scheduling
 from wonder.coordinator.scheduling import LOOK_MS, Scheduler
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.workflows import Workflow
+from wonder.executor.environment import SystemEnvironment, Timer
 from wonder.storage.archive import archive_resource
 from wonder.storage.errors import DiskFull
 from wonder.storage.resource_errors import InUse
@@ -399,13 +401,29 @@ async def test_runs_that_are_fired_by_hand_in_one_millisecond_are_as_many_and_ta
         await wonder.deploy(definition(paused=True))
         assert wonder.engine
         at_ms = (await planned(wonder))[0]
-        monkeypatch.setattr(wonder.engine.coordinator.clock, "now_ms", lambda: at_ms)
+        monkeypatch.setattr(wonder.engine.coordinator, "clock", StoodStill(at_ms))
         runs = [await wonder.fire_schedule("often") for _ in range(3)]
         assert len({run.id for run in runs}) == 3
         rows = await wonder.app.store.query("SELECT planned_ms, run_id FROM schedule_firings ORDER BY planned_ms")
         assert rows == [(at_ms + number, run.id) for number, run in enumerate(runs, 1)]
         for run in runs:
             await run.wait()
+
+
+class StoodStill:
+    """A clock that shows one time of day."""
+
+    def __init__(self, at_ms: int) -> None:
+        self._at_ms, self._real = at_ms, SystemEnvironment()
+
+    def now_ms(self) -> int:
+        return self._at_ms
+
+    def monotonic_ms(self) -> float:
+        return self._real.monotonic_ms()
+
+    def after(self, milliseconds: float, call: Callable[[], None]) -> Timer:
+        return self._real.after(milliseconds, call)
 
 
 async def planned(wonder: Wonder) -> list[int]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from wonder.language.mappings import MappingSyntax, compile_mapping
+from wonder.language.mapping_faults import MappingSyntax
+from wonder.language.mappings import compile_mapping
 
 ROOT = {
     "input": {"name": "Ada", "tags": ["x", "y"]},

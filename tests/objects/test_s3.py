@@ -11,7 +11,7 @@ import pytest
 
 from support.s3 import S3Server
 from support.systems import bundle
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.objects.errors import ObjectDamaged, ObjectsUnavailable
 from wonder.objects.opening import open_objects
 from wonder.objects.store import read_whole

@@ -26,8 +26,8 @@ from wonder.storage.schedules import LiveFiring
 
 SEEDS = 500
 FOUND_WITHIN = 200
-# A seed in which a commit fails while another run has a task under way.
-LOSES = 1322
+# Seeds in which a commit may fail while another run has a task under way: which, changes with every operation more.
+LOSE = (812, 1297, 1322, 2359, 2432, 2698, 2764, 3508, 4217)
 ROUNDS = 3
 
 
@@ -156,14 +156,14 @@ def test_a_planted_bug_is_found(plant: Callable[[], AbstractContextManager[Any]]
 
 def test_inv_4_work_that_is_done_again_without_need_is_found(simulation: Simulator) -> None:
     """INV-4: a commit that failed takes runs along that had nothing in it: what these had under way is done again."""
-    lose, scenario = Coordinator._lose, scenario_of(LOSES)
+    lose, scenarios = Coordinator._lose, [scenario_of(seed) for seed in LOSE]
 
     def lose_all(self: Coordinator, runs: Any, error: Any) -> None:
         lose(self, {*runs, *self._live.values()}, error)
 
-    assert not simulation.run(scenario).violations
+    assert not any(simulation.run(scenario).violations for scenario in scenarios)
     with mock.patch.object(Coordinator, "_lose", lose_all):
-        assert simulation.run(scenario).violations
+        assert any(simulation.run(scenario).violations for scenario in scenarios)
 
 
 def test_a_kept_event_that_nobody_gives_out_again_is_found(simulation: Simulator) -> None:

@@ -164,6 +164,17 @@ async def test_a_migration_that_fails_leaves_nothing_behind(
     assert not await store.fetch("table_exists", "half")
 
 
+async def test_of_all_that_a_new_database_gets_the_one_that_fails_is_named(
+    scratch: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = next_number()
+    extend(monkeypatch, Migration(number, "broken", "CREATE TABLE workflows (x TEXT);"))
+    with pytest.raises(MigrationFailed, match="workflows") as failed:
+        await migrate(scratch)
+    assert (failed.value.number, failed.value.name) == (number, "broken")
+    assert await applied_migrations(scratch) == []
+
+
 async def test_events_of_an_older_wonder_are_all_there_after_they_were_packed(
     scratch: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

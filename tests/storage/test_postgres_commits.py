@@ -104,6 +104,27 @@ async def test_long_insertions_are_copied_and_the_same_comes_back(things: Postgr
     assert await written(things) == values
 
 
+async def test_inv_5_what_has_few_rows_in_a_long_batch_asks_the_fence_and_is_written_with_the_rest(
+    things: PostgresStore,
+) -> None:
+    lease = await claim_lease(things, "first")
+    assert lease is not None
+    expected = rows(0, COPIED_ROWS_MIN * 4)
+    for number in range(3):
+        first = number * COPIED_ROWS_MIN
+        batch = [(INSERT, expected[first : first + COPIED_ROWS_MIN]), (UPDATE, [("0000", -1)] if number else [])]
+        await things.commit(batch, fence=lease.fence, independent=True)
+    few: list[Resolved] = [(UPDATE, UPDATE, [("0000", -1)])]
+    assert things._combined.statement(few, lease.fence) is not None, "its shape came before"
+    await lease.release()
+    assert await claim_lease(things, "second") is not None
+    batch = [(INSERT, expected[-COPIED_ROWS_MIN:]), (UPDATE, [("0000", -2)])]
+    with pytest.raises(LeaseLost):
+        await things.commit(batch, fence=lease.fence, independent=True)
+    expected[0] = ("0000", -1, *expected[0][2:])
+    assert await written(things) == expected[:-COPIED_ROWS_MIN]
+
+
 async def test_long_updates_are_one_statement_and_change_what_row_by_row_would(things: PostgresStore) -> None:
     values = rows(0, COPIED_ROWS_MIN * 3)
     await things.commit([(INSERT, values)])

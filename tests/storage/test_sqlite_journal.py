@@ -12,11 +12,19 @@ import pytest
 from support.tasks import until
 from wonder.storage import sqlite
 from wonder.storage.check import check_database
-from wonder.storage.errors import ConstraintViolated, DiskFull, LeaseLost
+from wonder.storage.errors import (
+    ConstraintViolated,
+    DatabaseFailed,
+    DatabaseNewer,
+    DiskFull,
+    LeaseLost,
+    ValueRefused,
+)
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import Lease, claim_lease
 from wonder.storage.sqlite import ENTRY_ROWS, SqliteStore
 from wonder.storage.sqlite_journal import ENTRY_BYTES, SLOTS
+from wonder.storage.store import Entry
 
 INSERT = "INSERT INTO things (number, text) VALUES ($1, $2)"
 NUMBERS = "SELECT number FROM things ORDER BY number"
@@ -183,9 +191,51 @@ async def test_a_transaction_that_is_left_with_an_error_takes_no_entry_with_it(
     with pytest.raises(ConstraintViolated):
         async with store.transaction() as transaction:
             await transaction.run(INSERT, [(1, "")])
-    assert in_tables(path) == [0]
+    assert in_tables(path) == [0, 1]
     await put(store, lease, 2)
     assert await numbers(store) == [0, 1, 2]
+
+
+async def test_commits_at_the_same_time_take_no_place_from_each_other(store: SqliteStore, lease: Lease) -> None:
+    await asyncio.gather(*[put(store, lease, number) for number in range(1, 2 * SLOTS)])
+    assert await numbers(store) == [*range(2 * SLOTS)]
+
+
+async def test_a_commit_that_nobody_waits_for_any_more_is_kept(store: SqliteStore, lease: Lease, path: Path) -> None:
+    given_up = asyncio.create_task(put(store, lease, 1))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    await asyncio.wait([given_up])
+    await put(store, lease, 2)
+    found = await numbers(store)
+    assert found in ([0, 1, 2], [0, 2])
+    assert in_tables(path) == found
+
+
+async def test_who_reads_does_not_wait_for_a_transaction(store: SqliteStore, lease: Lease) -> None:
+    await put(store, lease, 1)
+    async with store.transaction() as transaction, asyncio.timeout(5):
+        await transaction.run(INSERT, [(2, "")])
+        assert await numbers(store) == [0, 1]
+    assert await numbers(store) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64, -(2**63) - 1])
+async def test_a_number_that_sqlite_can_not_hold_is_refused_at_once(
+    store: SqliteStore, lease: Lease, number: int
+) -> None:
+    with pytest.raises(ValueRefused):
+        await put(store, lease, number)
+    assert await numbers(store) == [0]
+
+
+async def test_a_file_of_a_newer_wonder_is_left_as_it_is(store: SqliteStore, lease: Lease, path: Path) -> None:
+    row = (9_999, "from the future", "0" * 64, "2030-01-01T00:00:00.000000Z", "9.9")
+    await store.commit([("record_migration", [row])])
+    await put(store, lease, 1)
+    with pytest.raises(DatabaseNewer):
+        await opened_at(path)
+    assert in_tables(path) == [0]
 
 
 async def test_closing_brings_all_to_the_tables(store: SqliteStore, lease: Lease, path: Path) -> None:
@@ -194,17 +244,31 @@ async def test_closing_brings_all_to_the_tables(store: SqliteStore, lease: Lease
     assert in_tables(path) == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("unfit", "why"),
+    [
+        ((INSERT, [(0, "")]), "UNIQUE constraint failed"),
+        ((INSERT, [(1,)]), "Incorrect number of bindings"),
+        ((INSERT, [("text", "")]), "datatype mismatch"),
+        (("INSERT INTO missing VALUES ($1)", [(1,)]), "no such table"),
+    ],
+    ids=lambda it: it if isinstance(it, str) else "",
+)
 async def test_what_the_tables_refuse_holds_up_nothing_and_is_named(
-    store: SqliteStore, lease: Lease, caplog: pytest.LogCaptureFixture
+    store: SqliteStore, lease: Lease, caplog: pytest.LogCaptureFixture, unfit: Entry, why: str
 ) -> None:
     await put(store, lease, 1)
-    await put(store, lease, 0)
+    await store.commit([unfit], fence=lease.fence, deferrable=True)
     await put(store, lease, 2)
     with caplog.at_level(logging.ERROR):
         assert await numbers(store) == [0, 1, 2]
-    assert "can't be written to the tables: UNIQUE constraint failed" in caplog.text
+    assert why in caplog.text
     (finding,) = await check_database(store)
     assert "of the journal could not be written to the tables; restore a backup" in finding.message
+    with pytest.raises(DatabaseFailed, match="could not be written to the tables"):
+        await put(store, lease, 3)
+    await put(store, lease, 4)
+    assert await numbers(store) == [0, 1, 2, 4]
 
 
 async def test_what_can_not_be_written_to_the_tables_yet_is_tried_again(

@@ -7,7 +7,7 @@ from simulation.plays import FILES
 from simulation.plays.play import Play
 
 from support.systems import assert_sound, verify_all
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 
 
 @asynccontextmanager

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
-from wonder.app.api import Run, Wonder, open_wonder
+from wonder.app.api import Run, Wonder
+from wonder.app.opening import open_wonder
 from wonder.checker.checking import Count, check_runs
 from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.observe.verify import verify_run

@@ -15,12 +15,12 @@ from wonder.actions.resources import Resources
 from wonder.actions.threads import Threads
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.tasks import TaskDef
-from wonder.executor.assignment import Services
 from wonder.executor.compiled import CompiledTask, compile_task
 from wonder.executor.environment import Environment, SystemEnvironment
 from wonder.executor.executor import Executor
 from wonder.executor.idempotency import IdempotencyStore, MemoryIdempotency
 from wonder.executor.results import TaskResult
+from wonder.executor.services import Services
 from wonder.storage.store import Row, Value
 
 ORIGIN = Origin("project", "run-1", "node", "0.1")

@@ -18,7 +18,8 @@ from support.definitions import update
 from support.faulty_stores import KillingStore, wonder_on
 from support.systems import bundle, calls, line, waits
 from support.triggers import give, source, trigger, triggered
-from wonder.app.api import Run, RunResult, Wonder, open_wonder
+from wonder.app.api import Run, RunResult, Wonder
+from wonder.app.opening import open_wonder
 from wonder.errors import WonderError
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.files import Incoming

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from support.systems import assert_sound, bundle, line, waits
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.cli.main import main
 from wonder.definitions.records.tenancy import WorkspaceSettings
 from wonder.storage.artifacts import artifacts_of_run

@@ -21,7 +21,8 @@ from support.http_peer import HttpPeer, Received, answer, http_peer
 from support.systems import assert_sound, bundle, calls, line
 from wonder.actions.protocol import ActionContext, ActionFailed, ActionKind, Use
 from wonder.app import engine
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.cli.main import main
 from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.actions import ActionDef

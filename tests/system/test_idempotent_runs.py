@@ -8,8 +8,8 @@ from engine_program import CHARGES
 
 from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import assert_sound, bundle, calls, running, until
-from wonder.app.api import open_wonder
 from wonder.app.engine import Engine
+from wonder.app.opening import open_wonder
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store
 

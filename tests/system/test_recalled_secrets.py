@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.systems import bundle, calls, line, waits
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.storage.secret_keys import key_source
 from wonder.storage.secrets import Owner, set_secret
 

@@ -11,7 +11,8 @@ from engine_program import DEFINITION, ITEMS, LEASE_MS
 
 from support.nursery import Nursery, last_told
 from support.systems import assert_sound, bundle, open_item, running, until, waits
-from wonder.app.api import RequestRefused, open_wonder
+from wonder.app.api import RequestRefused
+from wonder.app.opening import open_wonder
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import check_lease, claim_lease, read_lease
 from wonder.storage.runs.requests import find_answer, put_request

@@ -12,7 +12,8 @@ import pytest
 from support.embedding_peer import DIMENSIONS, MODEL, EmbeddingPeer, embedding, embedding_peer
 from support.systems import bundle, calls, line, running, until, waits
 from wonder.actions.embedding.texts import collection_of
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.definitions.records.resources import VectorIndex
 from wonder.storage.indexable import live_vector_indexes
 
@@ -28,7 +29,7 @@ WRITE = {"artifact_type_id": "note", "content_mapping": {"text": "$.text"}}
 SEARCH = {"vector_index_id": "notes", "top_k": 2}
 ENGINE = """
 import asyncio, sys
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 
 async def main():
     async with open_wonder(sys.argv[1], lease_ms=1_000):

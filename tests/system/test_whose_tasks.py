@@ -11,7 +11,7 @@ import pytest
 from support.definitions import update
 from support.systems import assert_sound, bundle, calls
 from support.triggers import trigger, triggered
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.coordinator.triggering import Triggers
 from wonder.storage.runs.headers import load_header
 

@@ -1,8 +1,8 @@
 """`python`: a function of the user's own, called with the input as keyword arguments."""
 
 import asyncio
-import inspect
 from contextvars import ContextVar, copy_context
+from types import CoroutineType
 from typing import Any
 
 from wonder.actions.errors import BadResult
@@ -109,7 +109,7 @@ def _failure(error: BaseException, function: Function, arguments: dict[str, Any]
 
 
 def _taken(returned: object, function: Function) -> JsonValue:
-    if inspect.iscoroutine(returned):
+    if isinstance(returned, CoroutineType):
         returned.close()
         raise BadResult(function.name, "it is a coroutine, which nobody awaits; define the function with async def", ())
     try:

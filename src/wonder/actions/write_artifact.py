@@ -55,7 +55,7 @@ class ArtifactWriting:
         if self._artifacts is None:
             raise no_objects()
         # Its `$` is the action's input, which may be any value.
-        mapped = self._mapping.apply(input)  # type: ignore[arg-type]  # a query starts at any value
+        mapped = self._mapping.apply(input)
         if not isinstance(mapped, dict):
             message = f"content_mapping must give an object, found {encode_json(mapped)[:100]}; correct the mapping"
             raise ActionFailed("ARTIFACT_MISFIT", message)

@@ -10,7 +10,6 @@ from wonder.app.ids import new_ulid
 from wonder.storage.clock import utc_now
 from wonder.storage.opening import open_store
 from wonder.storage.store import Clock, NewId, Store
-from wonder.storage.tenancy import Home, ensure_default
 
 if TYPE_CHECKING:
     from wonder.actions.mcp_tool import McpToolKind
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from wonder.definitions.loading import Loaded
     from wonder.storage.deploying import Deployed
     from wonder.storage.secret_keys import KeySource
+    from wonder.storage.tenancy import Home
 
 
 class App(Struct, frozen=True):
@@ -30,7 +30,7 @@ class App(Struct, frozen=True):
     """
 
     store: Store
-    home: Home
+    home: "Home"
     clock: Clock
     new_id: NewId
     keys: "Callable[[], KeySource] | None" = None
@@ -98,14 +98,24 @@ async def open_app(
     """Open a database, brought up to date, in its default workspace and project."""
     store = await open_store(url, create=create, clock=clock)
     try:
-        home = await ensure_default(store, clock=clock, new_id=new_id)
-        app = App(store, home, clock, new_id, lambda: _keys(url))
-        try:
+        async with app_on(store, url, clock=clock, new_id=new_id) as app:
             yield app
-        finally:
-            await app.close()
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def app_on(store: Store, url: str, *, clock: Clock = utc_now, new_id: NewId = new_ulid) -> AsyncIterator[App]:
+    """Use a database that is open, in its default workspace and project."""
+    # Imported here, because it takes long, and a database can be opened meanwhile.
+    from wonder.storage.tenancy import ensure_default
+
+    home = await ensure_default(store, clock=clock, new_id=new_id)
+    app = App(store, home, clock, new_id, lambda: _keys(url))
+    try:
+        yield app
+    finally:
+        await app.close()
 
 
 def _keys(url: str) -> "KeySource":

@@ -6,36 +6,29 @@ started or changed to that one.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from wonder.actions.functions import FunctionRegistry
-from wonder.actions.private_places import kept_private
 from wonder.actions.taking import copy_value
-from wonder.app import App, open_app
-from wonder.app.engine import Engine, Runs
+from wonder.app import App
+from wonder.app.engine import Engine
 from wonder.app.ids import new_ulid
-from wonder.app.objects import objects_of
-from wonder.app.private import private_places
-from wonder.app.seat import Seat, take_seat
-from wonder.app.vectors import vectors_of
+from wonder.app.seat import Seat
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.outside import EVENT_TTL_SECONDS
 from wonder.definitions.records.workflows import Workflow
 from wonder.engine.decisions import EndRun
 from wonder.engine.failure import Failure
 from wonder.errors import WonderError
-from wonder.garbage import seldom_collected
 from wonder.language.values import JsonValue, check_value
 from wonder.observe.watching import Progress
 from wonder.storage.errors import LeaseLost
 from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import RunHeader, load_header
-from wonder.storage.runs.leases import LEASE_MS
 from wonder.storage.runs.requests import put_request, wait_for_answer
 from wonder.storage.runs.triggering import (
     StoredFiring,
@@ -49,7 +42,6 @@ if TYPE_CHECKING:
     from wonder.definitions.faults import Fault
     from wonder.definitions.loading import Loaded
     from wonder.storage.deploying import Deployed
-    from wonder.storage.secret_keys import KeySource
 
 _REQUEST_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
@@ -304,53 +296,6 @@ class Wonder:
             error: Any = answer.error
             raise RequestRefused(error["code"], error["message"])
         return answer.result
-
-
-@asynccontextmanager
-async def open_wonder(
-    url: str,
-    *,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
-    modules: Sequence[str] = (),
-    import_roots: Sequence[Path] = (),
-    runs: Runs = "all",
-    lease_ms: int = LEASE_MS,
-    objects: str | None = None,
-) -> AsyncIterator[Wonder]:
-    """Open a database, and run its engine in this process unless another one does.
-
-    `python` actions may call `functions`, by their names, and everything in `modules`; `import_roots` are folders whose
-    modules may be imported as well. `runs` says whose tasks run here: those of `all` runs, of the `own` ones that are
-    started here, or `none`. When a process that runs the engine ends, another one that has the database open takes
-    over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second. `objects` is where the content of
-    artifacts is, file:///folder or s3://bucket/prefix; if it is not said, in a folder beside the database.
-    """
-    contents = objects_of(url, objects)
-    registry = FunctionRegistry(modules, import_roots)
-    for name, function in (functions or {}).items():
-        registry.register(name, function)
-    with seldom_collected(), kept_private(private_places(url, contents)):
-        async with (
-            open_app(url) as app,
-            take_seat(
-                app.store,
-                registry,
-                new_ulid,
-                runs=runs,
-                lease_ms=lease_ms,
-                keys=lambda: _keys(url),
-                objects=contents,
-                vectors=vectors_of(url, app.store),
-            ) as seat,
-        ):
-            yield Wonder(app, seat)
-
-
-def _keys(url: str) -> "KeySource":
-    # Imported here, because most processes use no secrets.
-    from wonder.storage.secret_keys import key_source
-
-    return key_source(url)
 
 
 def _result(header: RunHeader) -> RunResult:

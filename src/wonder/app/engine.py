@@ -30,9 +30,9 @@ from wonder.coordinator.starting import Starter
 from wonder.coordinator.triggering import Triggers
 from wonder.definitions.records.actions import ActionDef
 from wonder.errors import WonderError
-from wonder.executor.assignment import Services
 from wonder.executor.environment import Environment, SystemEnvironment
 from wonder.executor.executor import Executor
+from wonder.executor.services import Services
 from wonder.executor.stored_idempotency import StoredIdempotency
 from wonder.language.redaction import Redactor
 from wonder.objects.store import Objects
@@ -58,7 +58,7 @@ _QUEUES_SECONDS = 1.0
 _TIDY_SECONDS = 60.0
 _TIDY_ON_SECONDS = 0.1
 # Not at once: many a process runs one workflow, and ends.
-_INDEXES_SECONDS = 0.5
+_FIRST_SECONDS = 0.5
 _AFTER_ERROR_SECONDS = 1.0
 
 Runs = Literal["all", "own", "none"]
@@ -194,14 +194,15 @@ class Engine:
         async with asyncio.TaskGroup() as group:
             # What was just claimed need not be renewed, and each look at once is a connection more at the start.
             group.create_task(_again(self._renew, self._lease_ms / 3_000))
-            group.create_task(_again(self._look_for_timers))
+            # Recovery looks for timers by itself.
+            group.create_task(_again(self._look_for_timers, _FIRST_SECONDS if self._runs == "all" else 0.0))
             group.create_task(_again(self._look_for_requests, _REQUESTS_SECONDS))
             group.create_task(_again(self._look_for_queued))
-            group.create_task(_again(self._tidy))
+            group.create_task(_again(self._tidy, _FIRST_SECONDS))
             if self._runs == "all":
                 group.create_task(_again(self._look_for_schedules))
             if self.indexing:
-                group.create_task(_again(self.indexing.look, _INDEXES_SECONDS))
+                group.create_task(_again(self.indexing.look, _FIRST_SECONDS))
 
     async def _renew(self) -> float:
         try:

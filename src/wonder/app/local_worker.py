@@ -178,7 +178,7 @@ class LocalWork:
 
 def _steps(records: Sequence[StepRecord]) -> JsonValue:
     """Give the records of the steps as JSON, as events keep them (TSK-6)."""
-    shown: JsonValue = msgspec.to_builtins(records)
+    shown: JsonValue = msgspec.to_builtins(list(records))
     return shown
 
 

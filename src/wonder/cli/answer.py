@@ -9,7 +9,7 @@ import asyncio
 import getpass
 from argparse import ArgumentParser, Namespace
 
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.cli.output import color, print_json
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.language.values import JsonValue, parse_json

@@ -7,7 +7,7 @@ comes to wait, within a day unless --ttl says otherwise. Of those with the same 
 import asyncio
 from argparse import ArgumentParser, Namespace
 
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.cli.output import color, print_json
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.coordinator.outside import EVENT_TTL_SECONDS

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from wonder.app import open_app
-from wonder.app.api import Run, Wonder, open_wonder
+from wonder.app.api import Run, Wonder
+from wonder.app.opening import open_wonder
 from wonder.cli.files import read_definition_file
 from wonder.cli.output import print_faults, print_json
 from wonder.cli.report import follow_run

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from wonder.app import App, open_app
-from wonder.app.api import Wonder, open_wonder
+from wonder.app.api import Wonder
+from wonder.app.opening import open_wonder
 from wonder.cli.engine_note import moves_by_itself, print_if_nobody_runs
 from wonder.cli.output import color, print_json, print_table
 from wonder.cli.report import follow_run

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from wonder.app import App, open_app
-from wonder.app.api import open_wonder
+from wonder.app.opening import open_wonder
 from wonder.app.schedules import create_schedule, delete, next_times, pause, resume, show_schedule, zone_of
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.output import color, print_json, print_table, visible

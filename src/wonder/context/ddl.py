@@ -3,8 +3,9 @@
 
 from typing import Final
 
+from wonder.context.columns import REST, RUN_ID, Column, ColumnKind, Dialect
 from wonder.context.names import Names, quote, quote_text, whole_name
-from wonder.context.tables import REST, RUN_ID, Column, ColumnKind, Dialect, Table
+from wonder.context.tables import Table
 
 _TYPES: Final[dict[Dialect, dict[ColumnKind, str]]] = {
     "sqlite": {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER", "string": "TEXT", "json": "TEXT"},

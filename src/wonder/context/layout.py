@@ -5,12 +5,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from wonder.context.columns import REST, RUN_ID, Column, ColumnKind
 from wonder.context.fields import ListField, ObjectField, OpenField, ScalarField
 from wonder.context.forms import ArrayForm, ObjectForm, ScalarForm, form_of
 from wonder.context.names import Names
 from wonder.context.rows import Field
 from wonder.context.scalars import SCALARS
-from wonder.context.tables import REST, RUN_ID, Column, ColumnKind, Table, position_names
+from wonder.context.tables import Table, position_names
 from wonder.language.values import JsonValue
 
 # PostgreSQL keeps a row within a page of 8 kB, where even a text moved out of line takes up to 24 bytes; its limit of

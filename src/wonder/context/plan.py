@@ -7,12 +7,13 @@ It makes SQL text and rows of parameters and runs none of it. Parameters are `$1
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
+from wonder.context.columns import RUN_ID, Dialect
 from wonder.context.ddl import create_table, create_view
 from wonder.context.layout import lay_out
 from wonder.context.names import quote
 from wonder.context.reading import read_contexts
 from wonder.context.rows import Changed, Sink, Writes
-from wonder.context.tables import RUN_ID, Dialect, Table
+from wonder.context.tables import Table
 from wonder.language.values import JsonValue
 
 # Kept with the tables of a version: whoever changes how a schema is laid out must still read the older layouts.

@@ -5,9 +5,7 @@ JSON in the row's rest, and the rest wins when the row is read.
 """
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
-
-from msgspec import Struct
+from typing import Final, NamedTuple, TypeAlias
 
 from wonder.context.forms import ScalarKind
 
@@ -22,7 +20,7 @@ _EXACT: Final = 2**53
 _UNFIT: Final = (None, False)
 
 
-class ScalarType(Struct, frozen=True):
+class ScalarType(NamedTuple):
     """One of the scalar types: both ways between a value and its cell."""
 
     encode: Encode
@@ -40,8 +38,9 @@ def _encode_boolean(value: object) -> tuple[Cell, bool]:
 def _encode_integer(value: object) -> tuple[Cell, bool]:
     if type(value) is int:
         return (value, True) if _LEAST <= value <= _GREATEST else _UNFIT
-    if type(value) is float and value.is_integer() and _LEAST <= value <= _GREATEST:
-        return int(value), False  # JSON Schema counts 1.0 as an integer
+    if type(value) is float and value.is_integer():
+        whole = int(value)
+        return (whole, False) if _LEAST <= whole <= _GREATEST else _UNFIT  # JSON Schema counts 1.0 as an integer
     return _UNFIT
 
 

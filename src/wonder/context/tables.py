@@ -2,31 +2,16 @@
 # ruff: noqa: S608  # this room writes SQL: every identifier in it is quoted, every value a parameter
 
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-from msgspec import Struct
-
-from wonder.context.forms import ScalarKind
+from wonder.context.columns import REST, RUN_ID, Column
 from wonder.context.names import quote
 from wonder.context.rows import NOTHING, BrokenContext, Changed, Field, Key, Parameters, RowChange, Sink, read_json
 from wonder.context.scalars import Cell
 from wonder.language.values import JsonValue, encode_json
 
-Dialect: TypeAlias = Literal["sqlite", "postgresql"]
-ColumnKind: TypeAlias = ScalarKind | Literal["json"]
-
-RUN_ID: Final = "run_id"
-REST: Final = "_rest"
 # Every set of columns that changes together has its own UPDATE; a run that always changes others must not fill memory.
 _MAX_UPDATES: Final = 1_000
-
-
-class Column(Struct, frozen=True):
-    """One typed column: its name, what it holds, and the path inside the row's value that it stands for."""
-
-    name: str
-    kind: ColumnKind
-    path: tuple[str, ...]
 
 
 class Table:

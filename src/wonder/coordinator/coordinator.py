@@ -321,14 +321,23 @@ class Coordinator:
     async def _read(self, run_ids: Sequence[str]) -> list[LiveRun]:
         """Load runs out of their rows, if they are still ours: else another owner writes them while we read."""
         try:
-            try:
-                return await self.load(run_ids)
-            finally:
-                await self.check_lease()
+            return await self._read_and_check(run_ids)
         except LeaseLost as error:
             self.stop(error)
             self.check_running()
             raise
+
+    async def _read_and_check(self, run_ids: Sequence[str]) -> list[LiveRun]:
+        runs, failure = list[LiveRun](), None
+        try:
+            runs = await self.load(run_ids)
+        except Exception as error:
+            failure = error
+        # Not in a `finally`: see hatch_build.py.
+        await self.check_lease()
+        if failure is not None:
+            raise failure
+        return runs
 
     async def _bring_parked(self, run_id: str, fact: Fact) -> None:
         run = await self.background.insist(f"run {run_id} can't be loaded", lambda: self.get(run_id))

@@ -48,7 +48,7 @@ class Writes:
 
     def values(self, output: JsonValue) -> list[tuple[WriteTarget, JsonValue]]:
         """Give what is to be written for this output."""
-        built = self.mapping.apply(output)  # type: ignore[arg-type]  # `$` may be any value
+        built = self.mapping.apply(output)
         assert isinstance(built, dict)
         return [(target, built[target.text]) for target in self.targets if target.text in built]
 

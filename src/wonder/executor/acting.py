@@ -49,7 +49,7 @@ class Acting:
             output = self._checked(await self._try(input, key.text))
         except BaseException:
             # Only successes are kept; cancelled or failed, the next one may act.
-            await store.release(key)
+            store.release(key)
             raise
         await store.complete(key, output, self._act.key_ttl_seconds)
         return output

@@ -2,45 +2,29 @@
 
 import asyncio
 from collections.abc import Callable
-
-from msgspec import Struct, field
+from typing import Any
 
 from wonder.actions.protocol import Origin
-from wonder.executor.environment import Environment
-from wonder.executor.idempotency import IdempotencyStore
 from wonder.executor.limits import TimeLimit
 from wonder.executor.results import Failure
-from wonder.language.redaction import Redactor
-from wonder.language.values import JsonValue
-
-GRACE_MS = 1_000
-
-
-class Services(Struct, frozen=True):
-    """What all tasks of an executor use.
-
-    `grace_ms` is how long what was cancelled may take to clean up. `on_progress` is told the origin, the step and what
-    an action reports, in whatever thread it does. `redactor` knows the secrets that were used (INV-8).
-    """
-
-    environment: Environment
-    idempotency: IdempotencyStore
-    grace_ms: float = GRACE_MS
-    on_progress: Callable[[Origin, str, JsonValue], None] | None = None
-    redactor: Redactor = field(default_factory=Redactor)
+from wonder.executor.services import Services
 
 
 class Assignment:
-    """A task under way; made inside the asyncio task that carries it out.
+    """A task under way; `worker` is the asyncio task that carries it out.
 
     `abandon` is told why, when an action ignores that it was cancelled.
     """
 
     __slots__ = ("_cancellations", "abandon", "due_ms", "origin", "services", "worker")
 
-    def __init__(self, services: Services, origin: Origin, abandon: Callable[[Failure], None]) -> None:
-        worker = asyncio.current_task()
-        assert worker, "a task is run inside an asyncio task"
+    def __init__(
+        self,
+        services: Services,
+        origin: Origin,
+        abandon: Callable[[Failure], None],
+        worker: "asyncio.Task[Any]",
+    ) -> None:
         self.services, self.origin, self.abandon, self.worker = services, origin, abandon, worker
         self._cancellations = 0
         self.due_ms: float | None = None

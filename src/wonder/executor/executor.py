@@ -7,11 +7,12 @@ from contextvars import copy_context
 
 from wonder.actions.exceptions import message_of
 from wonder.actions.protocol import Origin
-from wonder.executor.assignment import Assignment, Services
+from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledTask
 from wonder.executor.environment import Timer
 from wonder.executor.results import Failure, TaskResult
 from wonder.executor.running import TaskExecution
+from wonder.executor.services import Services
 from wonder.language.values import JsonValue
 
 TASKS_MAX = 1_000
@@ -61,10 +62,12 @@ class Executor:
         taken = self.start(task, input, origin, on_done)
         try:
             return await asyncio.shield(result)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancellation:
             taken.cancel()
-            await result
-            raise
+            cancelled = cancellation
+        # Not where it is caught: see hatch_build.py.
+        await result
+        raise cancelled
 
     async def close(self) -> None:
         """Cancel all tasks and wait until they have ended or are abandoned."""
@@ -208,9 +211,10 @@ class TaskUnderWay:
         execution = self._execution
         if self._grace or not execution:
             return None  # It was cancelled before it began.
+        assert worker, "somebody carries it out"
         self._has_begun, self.worker = True, worker
         try:
-            result = await execution.run(Assignment(self._executor.services, self._origin, self._abandon))
+            result = await execution.run(Assignment(self._executor.services, self._origin, self._abandon, worker))
         except asyncio.CancelledError:
             result = execution.result(_CANCELLED)
         except Exception as error:

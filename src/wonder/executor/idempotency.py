@@ -28,7 +28,7 @@ class IdempotencyStore(Protocol):
     async def complete(self, key: IdempotencyKey, output: JsonValue, ttl_seconds: int | None) -> None:
         """Keep the output of the execution that holds the key, for a time or for ever, and let go of the key."""
 
-    async def release(self, key: IdempotencyKey) -> None:
+    def release(self, key: IdempotencyKey) -> None:
         """Give up a key that is held: the execution failed, and the next may act."""
 
 
@@ -77,7 +77,7 @@ class MemoryIdempotency:
         self._kept[key] = (kept, expiry_ms(self._now_ms(), ttl_seconds))
         self._claims.free(key, kept)
 
-    async def release(self, key: IdempotencyKey) -> None:
+    def release(self, key: IdempotencyKey) -> None:
         """Let the next that waits have the key."""
         self._claims.free(key)
 

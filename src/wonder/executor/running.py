@@ -168,7 +168,7 @@ class TaskExecution:
                 output = _NOTHING
             if step.output_mapping:
                 # Its `$` is the action's output, which may be any value, and it is an object, as it was written as one.
-                mapped = step.output_mapping.apply(output)  # type: ignore[arg-type]  # a query starts at any value
+                mapped = step.output_mapping.apply(output)
                 assert isinstance(mapped, dict)
                 for target, value in mapped.items():
                     context, _ = write(context, step.targets[target], value)

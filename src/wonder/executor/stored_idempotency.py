@@ -87,7 +87,7 @@ class StoredIdempotency:
         # Shielded, because one that is cancelled now has acted all the same: the key stays held until that is kept.
         await asyncio.shield(durable)
 
-    async def release(self, key: IdempotencyKey) -> None:
+    def release(self, key: IdempotencyKey) -> None:
         """Let the next that waits have the key."""
         self._claims.free(key)
 

@@ -3,37 +3,13 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from msgspec import Struct
-
-from wonder.errors import WonderError
+from wonder.language.mapping_faults import MappingFault, MappingSyntax
 from wonder.language.paths import MISSING, Missing, Path, PathSyntax, Query, compile_query
-from wonder.language.values import MAX_DEPTH, JsonValue, show_path
+from wonder.language.values import MAX_DEPTH, JsonValue
 
 LITERAL = "$literal"
 
 _Build: TypeAlias = Callable[[JsonValue], JsonValue | Missing]
-
-
-class MappingFault(Struct, frozen=True):
-    """One place of a template that is wrong: `path` leads to it inside the template."""
-
-    path: Path
-    message: str
-    hint: str
-
-    def __str__(self) -> str:
-        where = f"at {show_path(self.path)}: " if self.path else ""
-        return f"{where}{self.message}; {self.hint}"
-
-
-class MappingSyntax(WonderError):
-    """A template is not a mapping; `faults` holds every place that is wrong."""
-
-    code = "MAPPING_SYNTAX"
-
-    def __init__(self, faults: tuple[MappingFault, ...]) -> None:
-        super().__init__("\n".join(map(str, faults)))
-        self.faults = faults
 
 
 class Mapping:
@@ -44,7 +20,7 @@ class Mapping:
     def __init__(self, template: JsonValue, build: _Build, queries: tuple[tuple[Path, Query], ...]) -> None:
         self.template, self.queries, self._build = template, queries, build
 
-    def apply(self, root: dict[str, JsonValue]) -> JsonValue:
+    def apply(self, root: JsonValue) -> JsonValue:
         """Return the template with each query replaced by what it finds in `root`.
 
         Nothing found leaves a key out, is null in a list, and null where the template is a single query. What is found,

@@ -2,8 +2,8 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from functools import cache
-from importlib import metadata
 from importlib.resources import files
 
 from msgspec import Struct
@@ -39,6 +39,10 @@ class AppliedMigration(Struct, frozen=True):
     wonder_version: str
 
 
+def _ignore() -> None:
+    pass
+
+
 @cache
 def known_migrations(dialect: Dialect) -> tuple[Migration, ...]:
     """Read the migrations that this Wonder ships, in order."""
@@ -64,39 +68,63 @@ async def pending_migrations(store: Store) -> list[Migration]:
     return _pending(store, await applied_migrations(store))
 
 
-async def migrate(store: Store, *, clock: Clock = utc_now) -> list[Migration]:
-    """Apply what is missing and return it; another process doing the same is waited for."""
+async def migrate(store: Store, *, clock: Clock = utc_now, on_begin: Callable[[], None] = _ignore) -> list[Migration]:
+    """Apply what is missing and return it; another process doing the same is waited for.
+
+    `on_begin` is called in the moment when the database begins to work on it, which takes some time.
+    """
     done: list[Migration] = []
     # Looking first costs no lock, and most of the time there is nothing to do.
-    while await pending_migrations(store):
-        done += await _apply_next(store, clock)
+    missing = await pending_migrations(store)
+    while missing:
+        applied, missing = await _apply_next(store, clock, on_begin)
+        done += applied
     return done
 
 
-async def _apply_next(store: Store, clock: Clock) -> list[Migration]:
-    """Apply the next one; to a new database all, so that there is no moment when it has some of them."""
+async def _apply_next(
+    store: Store, clock: Clock, on_begin: Callable[[], None]
+) -> tuple[list[Migration], list[Migration]]:
+    """Apply the next one; to a new database all, so that there is no moment when it has some of them.
+
+    Gives what was applied, and what is missing still.
+    """
+    try:
+        return await _apply(store, clock, on_begin)
+    except MigrationFailed:
+        # Only one by one do they tell which of them it was.
+        return await _apply(store, clock, on_begin, at_once=False)
+
+
+async def _apply(
+    store: Store, clock: Clock, on_begin: Callable[[], None], *, at_once: bool = True
+) -> tuple[list[Migration], list[Migration]]:
     async with store.transaction() as transaction:
         await transaction.fetch("lock_migrations")
         # Looked at again under the lock: the process that had it before us may have done our work.
         applied = await applied_migrations(transaction)
-        migrations = _pending(store, applied)[: 1 if applied else None]
-        for migration in migrations:
+        missing = _pending(store, applied)
+        migrations = missing[: 1 if applied else None]
+        on_begin()
+        # Sent as one text they are one trip to the server, which takes a tenth of a second for a whole schema.
+        for portion in [migrations] if at_once and migrations else [[one] for one in migrations]:
             try:
-                await transaction.run(migration.sql)
+                await transaction.run("\n".join(one.sql for one in portion))
             except WonderError:
                 raise
             except Exception as error:
-                raise MigrationFailed(store.address, migration.number, migration.name, str(error)) from error
-            version = _version()
-            await transaction.execute(
-                "record_migration", migration.number, migration.name, migration.sha256, clock(), version
-            )
-        return migrations
+                raise MigrationFailed(store.address, portion[0].number, portion[0].name, str(error)) from error
+        rows = [(one.number, one.name, one.sha256, clock(), _version()) for one in migrations]
+        await transaction.execute_many("record_migration", rows)
+        return migrations, missing[len(migrations) :]
 
 
 @cache
 def _version() -> str:
-    # Looked up once: it stands in a file among those of all packages.
+    # Imported when something is migrated: it takes longer than all the rest here. Looked up once, because it stands in
+    # a file among those of all packages.
+    from importlib import metadata
+
     return metadata.version("wonder-workflows")
 
 

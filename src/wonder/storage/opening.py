@@ -1,11 +1,11 @@
 """Opening the database that an address names, with its tables brought up to date."""
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from wonder.storage.clock import utc_now
 from wonder.storage.errors import DatabaseNotMigrated, DatabaseUnreachable, DriverMissing
 from wonder.storage.migrate import migrate, pending_migrations
-from wonder.storage.sqlite import SqliteStore
 from wonder.storage.store import Clock, Store
 from wonder.storage.url import PostgresAddress, SqliteAddress, parse_url
 
@@ -24,25 +24,35 @@ async def open_store(
     clock: Clock = utc_now,
     busy_seconds: float = BUSY_SECONDS,
     connections: int = CONNECTIONS,
+    on_migration: Callable[[], None] = lambda: None,
 ) -> Store:
     """Open the database at an address such as sqlite:///wonder.db or postgresql://host/name.
 
     A missing SQLite file is made unless `create` is false; of missing folders only `.wonder` is. Missing migrations are
     applied, make it be refused, or are left for the caller to look at. `busy_seconds` bounds every wait for a lock or
-    a connection.
+    a connection. `on_migration` is called when a server begins to make or change tables: that takes it some time, and
+    this process could do something else meanwhile.
     """
     address = parse_url(url)
     store: Store
+    opened = None
     if isinstance(address, SqliteAddress):
         _prepare_file(address, create)
-        store = await SqliteStore.open(address, busy_seconds=busy_seconds)
+        # Imported when it is used, as the other one is.
+        from wonder.storage.sqlite import SqliteStore
+
+        store = opened = await SqliteStore.open(address, busy_seconds=busy_seconds)
     else:
         store = await _open_postgres(address, busy_seconds, connections)
     try:
         if migrations == "apply":
-            await migrate(store, clock=clock)
+            # SQLite does its work in this process, where it would only be in the way of something else.
+            begun = {"on_begin": on_migration} if store.dialect == "postgresql" else {}
+            await migrate(store, clock=clock, **begun)
         elif migrations == "require":
             await _refuse_old(store)
+        if opened is not None and migrations != "leave":
+            await opened.open_journal()
     except BaseException:
         await store.close()
         raise

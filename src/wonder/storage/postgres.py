@@ -7,7 +7,15 @@ from typing import Any, TypeAlias
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 
 from wonder.storage.errors import DatabaseUnsuitable, LeaseLost
-from wonder.storage.postgres_commits import COPIED_ROWS_MIN, SHAPES_KEPT, Combined, insertion, unnested
+from wonder.storage.postgres_commits import (
+    COPIED_ROWS_MIN,
+    FEW_ROWS_MAX,
+    SHAPES_KEPT,
+    Combined,
+    Resolved,
+    insertion,
+    unnested,
+)
 from wonder.storage.postgres_errors import BROKEN, translated, translated_opening
 from wonder.storage.queries import Queries, load_queries
 from wonder.storage.store import Dialect, Entry, Fence, Row, Transaction, Value
@@ -121,12 +129,25 @@ class PostgresStore:
                     await connection.fetch(combined[0], *combined[1])
                 return
             async with connection.transaction(isolation="read_committed"):
-                if fence is not None and not await connection.fetch(self._queries[fence.query], *fence.parameters):
-                    raise LeaseLost
-                for query, sql, rows in entries:
+                for query, sql, rows in await self._begun(connection, entries, fence, independent):
                     with translated(query):
                         if not (independent and await self._update_many(connection, sql, rows)):
                             await _write(connection, sql, rows)
+
+    async def _begun(
+        self, connection: Connection, entries: list[Resolved], fence: Fence | None, independent: bool
+    ) -> list[Resolved]:
+        """Ask the fence, along with writing what has few rows in a long batch; give what is left to be written."""
+        is_long = any(len(rows) >= COPIED_ROWS_MIN for _, _, rows in entries)
+        few = [entry for entry in entries if len(entry[2]) <= FEW_ROWS_MAX] if independent and is_long else []
+        combined = self._combined.statement(few, fence)
+        if combined is None:
+            if fence is not None and not await connection.fetch(self._queries[fence.query], *fence.parameters):
+                raise LeaseLost
+            return entries
+        with translated("commit"), _fenced():
+            await connection.fetch(combined[0], *combined[1])
+        return [entry for entry in entries if len(entry[2]) > FEW_ROWS_MAX]
 
     async def _update_many(self, connection: Connection, sql: str, rows: Sequence[Sequence[Value]]) -> bool:
         """Update many rows with one statement; False if they are few, or it is no update."""

@@ -16,6 +16,8 @@ from wonder.storage.store import Fence, Value
 ROWS_MAX = 48
 SHAPES_KEPT = 200
 COPIED_ROWS_MIN = 64
+# Of a long batch, what has no more rows than this is one statement too.
+FEW_ROWS_MAX = 4
 _INSERTION = re.compile(r"INSERT INTO (\S+)\s+\(([^()]+)\)\s+VALUES\s+\(([^()]+)\)")
 
 _UPDATE = re.compile(r"(UPDATE .+?\sSET\s.+?)(\sWHERE\s.+)", re.DOTALL)

@@ -12,8 +12,9 @@ import apsw
 
 from wonder.errors import WonderError
 from wonder.storage import sqlite_jobs as jobs
-from wonder.storage.errors import DatabaseBusy, StoreClosed
+from wonder.storage.errors import DatabaseBusy, DatabaseFailed, StoreClosed
 from wonder.storage.queries import load_queries
+from wonder.storage.sqlite_catching_up import CatchingUp
 from wonder.storage.sqlite_connection import connect
 from wonder.storage.sqlite_errors import translated
 from wonder.storage.sqlite_jobs import Asked, Statement
@@ -61,22 +62,28 @@ class SqliteStore:
 
     def _set_up_journal(self) -> None:
         self._journal = Journal(self._queries)
+        self._catching_up = CatchingUp(self._journal, self._catch_up)
         self._last_commit = 0.0
-        # Whether the next commit has to go to the tables, because they wait for long enough.
-        self._apply_due = False
-        self._apply_timer: asyncio.TimerHandle | None = None
-        self._applying: asyncio.Task[None] | None = None
+        self._refused: WonderError | None = None
 
     @classmethod
     async def open(cls, address: SqliteAddress, *, busy_seconds: float) -> "SqliteStore":
         """Open the file, making it if it is missing; raises when it can't be written durably."""
         store = cls(address, busy_seconds=busy_seconds)
         try:
-            await store._writer.submit(store._find_journal)
+            await store._writer.submit(lambda _connection: None)
         except BaseException:
             await store.close()
             raise
         return store
+
+    async def open_journal(self) -> None:
+        """Write to the tables what a process left in the journal when it ended; for a file that is of our version."""
+        try:
+            await self._writer.submit(self._apply_left)
+        except WonderError as error:
+            # What is read is a little older then. A transaction finds it again, and no run goes on without one.
+            log.warning("the last commits of %s are not in its tables yet: %s", self.address, error)
 
     @property
     def commits_at_once(self) -> bool:
@@ -96,8 +103,8 @@ class SqliteStore:
         return await self._read(partial(jobs.rows, self._queries.resolve(sql), sql, self.address, parameters))
 
     async def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        if self._journal.is_ahead:
-            await self._catch_up()
+        if self._journal.is_ahead and not (self.commits_at_once and self._commit_here(self._apply_own)):
+            await self._catching_up.now()
         return await self._readers.submit(work)
 
     @asynccontextmanager
@@ -108,12 +115,10 @@ class SqliteStore:
                 raise StoreClosed
             transaction = SqliteTransaction(self._writer, self._queries, self.address)
             try:
-                has_journal = await self._writer.submit(self._begin)
+                await self._writer.submit(self._begin)
                 yield transaction
                 transaction.assert_usable()
                 await self._writer.submit(partial(jobs.script, "COMMIT", "commit", self.address))
-                if has_journal:
-                    self._settle()
             except BaseException:
                 # Its place in the writer's line is what counts: it comes before whatever is submitted next.
                 rolled_back = self._writer.submit(partial(jobs.roll_back, self.address))
@@ -131,6 +136,9 @@ class SqliteStore:
         deferrable: bool = False,
     ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns."""
+        if fence is not None and self._refused is not None:
+            refused, self._refused = self._refused, None
+            raise refused
         resolve = self._queries.resolve
         statements = [(query, resolve(query), rows) for query, rows in batch]
         rows_count = sum(len(rows) for _, _, rows in statements)
@@ -141,41 +149,51 @@ class SqliteStore:
                 await self._writer.submit(job)
             return
         began = time.monotonic()
-        # Without the lock: nobody can come between where nothing is waited for.
-        if not (self.commits_at_once and self._commit_here(job)):
-            async with self._writing:
-                began = time.monotonic()
-                await self._writer.submit(job)
+        try:
+            # Without the lock: nobody can come between where nothing is waited for.
+            if not (self.commits_at_once and self._commit_here(job)):
+                async with self._writing:
+                    began = time.monotonic()
+                    await self._writer.submit(job)
+        except asyncio.CancelledError:
+            # It may be in the line, and is carried out then.
+            self._catching_up.within(APPLY_SECONDS, APPLY_AGAIN_SECONDS)
+            raise
         self._last_commit = time.monotonic()
         self._commit_seconds += (self._last_commit - began - self._commit_seconds) / 8
         if self._journal.is_ahead:
-            self._apply_within(APPLY_SECONDS)
+            self._catching_up.within(APPLY_SECONDS, APPLY_AGAIN_SECONDS)
 
     def _job_of(self, statements: Sequence[Statement], asked: Asked | None, deferrable: bool) -> Job:
         """Say how a batch is committed: as an entry of the journal where that will do, or else to the tables."""
-        if deferrable and not self._apply_due and self._follows_quickly():
+        if deferrable and not self._catching_up.is_due and self._follows_quickly():
             body = self._journal.body(statements)
             if body is not None:
-                return partial(self._commit_entry, body, asked)
+                return partial(self._commit_entry, body, statements, asked)
         return partial(self._commit_rows, statements, asked)
 
     def _follows_quickly(self) -> bool:
         return time.monotonic() - self._last_commit < QUICK_SECONDS
 
-    def _commit_entry(self, body: bytes, asked: Asked | None, connection: apsw.Connection) -> None:
-        jobs.commit([self._journal.statement(body)], asked, self.address, connection)
-        self._journal.wrote()
+    def _commit_entry(
+        self, body: bytes, statements: Sequence[Statement], asked: Asked | None, connection: apsw.Connection
+    ) -> None:
+        # Asked now, and not only when the commit was: others may have been in the line before it.
+        if self._journal.is_full:
+            self._commit_rows(statements, asked, connection)
+        else:
+            jobs.commit([self._journal.statement(body)], asked, self.address, connection)
 
     def _commit_rows(self, statements: Sequence[Statement], asked: Asked | None, connection: apsw.Connection) -> None:
         if not self._journal.is_ahead:
             jobs.commit(statements, asked, self.address, connection)
             return
+        refused = self._journal.refused
         jobs.commit(statements, asked, self.address, connection, self._journal.apply)
-        self._settle()
-
-    def _settle(self) -> None:
-        self._journal.settle()
-        self._apply_due = False
+        self._catching_up.settle()
+        if self._journal.refused > refused:
+            # What is in memory is ahead of the tables for good: whoever has it is told, and reads the tables again.
+            self._refused = DatabaseFailed("a commit could not be written to the tables; `wonder db check` names it")
 
     def _commit_here(self, job: Job) -> bool:
         """Commit without changing threads, which takes as long as a fast commit; False if it would have to wait."""
@@ -192,78 +210,49 @@ class SqliteStore:
             connection.set_busy_timeout(self._busy_ms)
         return True
 
-    def _begin(self, connection: apsw.Connection) -> bool:
-        """Begin a transaction, which sees all that is in the journal, whoever wrote it; says whether there is one."""
+    def _begin(self, connection: apsw.Connection) -> None:
+        """Begin a transaction when all that is in the journal is in the tables, whoever wrote it."""
         jobs.script("BEGIN IMMEDIATE", "begin", self.address, connection)
         with translated("journal", self.address):
             cursor = connection.cursor()
-            has_journal = self._journal.exists(cursor)
-            if has_journal:
+            while self._journal.left(cursor):
+                # In a commit of its own, so that nobody who reads has to wait for this transaction.
                 self._journal.apply(cursor)
-            return has_journal
-
-    def _find_journal(self, connection: apsw.Connection) -> None:
-        """Write to the tables what a process left in the journal when it ended."""
-        with translated("journal", self.address):
-            cursor = connection.cursor()
-            if not (self._journal.exists(cursor) and self._journal.left(cursor)):
-                return
-        try:
-            jobs.commit((), None, self.address, connection, self._journal.apply)
-        except WonderError as error:
-            # What is read is a little older then. A transaction finds it again, and no run goes on without one.
-            log.warning("the last commits of %s are not in its tables yet: %s", self.address, error)
-        else:
-            self._settle()
+                cursor.execute("COMMIT")
+                self._catching_up.settle()
+                cursor.execute("BEGIN IMMEDIATE")
+            if self._journal.exists(cursor):
+                self._journal.find_end(cursor)
+                self._catching_up.settle()
 
     async def _catch_up(self) -> None:
         """Write to the tables what is in the journal."""
         async with self._writing:
-            if self._journal.is_ahead:
-                await self._writer.submit(partial(self._commit_rows, (), None))
+            await self._writer.submit(self._apply_own)
 
-    def _apply_within(self, seconds: float) -> None:
-        """See to it that other processes don't wait for longer than this to read what was committed."""
-        if self._apply_timer is None and self._applying is None:
-            self._apply_timer = asyncio.get_running_loop().call_later(seconds, self._begin_applying)
+    def _apply_own(self, connection: apsw.Connection) -> None:
+        if self._journal.is_ahead:
+            self._commit_rows((), None, connection)
 
-    def _begin_applying(self) -> None:
-        self._apply_timer = None
-        if self._closed or not self._journal.is_ahead:
-            return
-        if self._follows_quickly() and not self._apply_due:
-            # The next commit is about to come, and takes them along.
-            self._apply_due = True
-            self._apply_within(min(QUICK_SECONDS, APPLY_SECONDS))
-        else:
-            self._applying = asyncio.get_running_loop().create_task(self._apply_in_time())
-
-    async def _apply_in_time(self) -> None:
-        again_seconds = APPLY_SECONDS
-        try:
-            await self._catch_up()
-        except StoreClosed:
-            return
-        except WonderError as error:
-            log.warning("commits of %s can't be written to its tables yet: %s", self.address, error)
-            again_seconds = APPLY_AGAIN_SECONDS
-        finally:
-            self._applying = None
-        if self._journal.is_ahead and not self._closed:
-            self._apply_within(again_seconds)
+    def _apply_left(self, connection: apsw.Connection) -> None:
+        with translated("journal", self.address):
+            left = self._journal.left(connection.cursor())
+        if left:
+            jobs.commit((), None, self.address, connection, self._journal.apply)
+            self._catching_up.settle()
 
     async def close(self) -> None:
         """Let go of the file; a transaction under way ends first, a read under way is broken off."""
         if self._closed:
             return
-        try:
-            await self._catch_up()
-        except WonderError as error:
-            log.warning("the last commits of %s are left to who opens it next: %s", self.address, error)
         self._closed = True
-        if self._apply_timer is not None:
-            self._apply_timer.cancel()
+        self._catching_up.close()
         async with self._writing:
+            if self._journal.is_ahead:
+                try:
+                    await self._writer.submit(self._apply_own)
+                except WonderError as error:
+                    log.warning("the last commits of %s are left to who opens it next: %s", self.address, error)
             await self._readers.break_off()
             # Last, because the last connection to go moves the log into the file, and a reader may not write.
             await self._writer.close()

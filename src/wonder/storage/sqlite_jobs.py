@@ -26,7 +26,8 @@ def named_rows(
 ) -> list[dict[str, Value]]:
     """Run a query and return its rows as dicts by column name."""
     with translated(query, database):
-        cursor = connection.execute(sql, parameters)
+        # Any, because what apsw says of the types in its descriptions is not always so.
+        cursor: Any = connection.execute(sql, parameters)
         try:
             names = [column[0] for column in cursor.get_description()]
         except apsw.ExecutionCompleteError:

@@ -10,7 +10,8 @@ from wonder.definitions.checks.memory import Memory
 from wonder.definitions.faults import Path
 from wonder.language.expressions import ROOTS, Expression
 from wonder.language.expressions import show_path as show_in_expression
-from wonder.language.mappings import MappingSyntax, compile_mapping
+from wonder.language.mapping_faults import MappingSyntax
+from wonder.language.mappings import compile_mapping
 from wonder.language.paths import PathSyntax, Query, compile_query, parse_dotted
 from wonder.language.schemas import Schema, Shape, closest, describe
 from wonder.language.values import JsonValue, show_path

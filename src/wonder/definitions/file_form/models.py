@@ -105,12 +105,17 @@ class WorkflowFile(WorkflowBody):
         return value
 
 
-class DefinitionsFile(Record):
-    """What may be in a project and in a library alike; everything is keyed by its name."""
+class GraphsFile(Record):
+    """Workflows and what they are made of; everything is keyed by its name."""
 
     workflows: dict[Name, WorkflowFile] = {}
     tasks: dict[Name, TaskFile] = {}
     actions: dict[Name, ActionFile] = {}
+
+
+class DefinitionsFile(GraphsFile):
+    """What may be in a project and in a library alike; everything is keyed by its name."""
+
     prompts: dict[Name, PromptBody] = {}
     artifact_types: dict[Name, ArtifactTypeBody] = {}
 
@@ -119,6 +124,12 @@ class LibraryFile(DefinitionsFile):
     """Definitions to be stored in a library of the workspace."""
 
     description: Description | None = None
+
+
+class PlainFile(GraphsFile):
+    """A file that has nothing else in it, as most have: a third of what there is to build for a `BundleFile`."""
+
+    workflow: WorkflowFile | None = None
 
 
 class ScheduleFile(ScheduleBody):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from wonder.definitions.drafts import Bundle
 from wonder.definitions.faults import FAULTS_MAX, Fault, Path, too_many_faults
 from wonder.definitions.file_form.expansion import Expansion
-from wonder.definitions.file_form.models import BundleFile
+from wonder.definitions.file_form.models import BundleFile, PlainFile
 from wonder.definitions.file_form.pruning import Pruning
 from wonder.definitions.file_form.record_faults import record_faults
 from wonder.definitions.file_form.wording import show
@@ -53,7 +53,7 @@ def read_bundle(document: JsonValue, left_out: Collection[Path] = ()) -> Reading
         return _nothing(Fault("wrong_type", (), message, "start with 'workflow:'"))
     if not document and not left_out:
         return _nothing(Fault("empty", (), "the file defines nothing", "start with 'workflow:'"))
-    read, faults, pruning = read_around_faults(BundleFile, document)
+    read, faults, pruning = _read_plain(document) or read_around_faults(BundleFile, document)
     expansion = Expansion()
     bundle = expansion.bundle(read or BundleFile())
     if left_out:
@@ -64,6 +64,18 @@ def read_bundle(document: JsonValue, left_out: Collection[Path] = ()) -> Reading
         if not (pruning and pruning.is_consequence(fault.path)):
             faults.append(fault)
     return reading
+
+
+def _read_plain(document: dict[str, JsonValue]) -> tuple[BundleFile, list[Fault], None] | None:
+    """Read a file that has only workflows, tasks and actions; None if it has more, or something is wrong in it."""
+    if not document.keys() <= PlainFile.model_fields.keys():
+        return None
+    try:
+        plain = PlainFile.model_validate(document)
+    except ValidationError:
+        return None
+    # Not validated once more, so that the whole of a bundle's record need not be built.
+    return BundleFile.model_construct(plain.model_fields_set, **dict(plain)), [], None
 
 
 def read_around_faults(model: type[R], document: dict[str, JsonValue]) -> tuple[R | None, list[Fault], Pruning | None]:

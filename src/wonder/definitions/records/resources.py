@@ -86,7 +86,11 @@ class ModelProfileBody(Record):
     secret_fields: ClassVar = frozenset({"execution_config"})
     provider: ModelProvider
     model_id: Identifier
-    parameters: ModelParameters = ModelParameters()
+    # Made when it is used: making one here would build the record, and that takes every start some milliseconds.
+    parameters: ModelParameters = Field(
+        default_factory=ModelParameters,
+        json_schema_extra=lambda schema: schema.update(default=ModelParameters().model_dump()),
+    )
     execution_config: dict[str, Json] | None = None
     cost_per_1k_input_tokens: Money | None = None
     cost_per_1k_output_tokens: Money | None = None

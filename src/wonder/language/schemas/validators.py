@@ -21,7 +21,7 @@ class Validator:
         self._compiled = compiled
         self._references = References(schema)
 
-    def is_valid(self, value: JsonValue) -> bool:
+    def is_valid(self, value: object) -> bool:
         """Say whether a value fits the schema."""
         try:
             return self._compiled.is_valid(value)
