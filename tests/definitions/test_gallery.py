@@ -17,7 +17,14 @@ GALLERY = Path(__file__).with_name("gallery")
 WITHOUT_COMMENTS = {"012-trailing-comma.json": "json_syntax: a comma behind the last member of an object"}
 FILES = sorted(path for path in GALLERY.iterdir() if path.suffix in (".yaml", ".json") and path.name[0].isdigit())
 TEN_FAULTS = "ten-faults.yaml"
-TABLES_OF_A_NEW_DATABASE = {"schema_migrations", "workspaces", "workspace_settings", "projects", "project_settings"}
+TABLES_OF_A_NEW_DATABASE = {
+    "journal",
+    "schema_migrations",
+    "workspaces",
+    "workspace_settings",
+    "projects",
+    "project_settings",
+}
 
 
 def told_of(file: Path) -> tuple[str, str]:
