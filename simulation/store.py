@@ -207,7 +207,7 @@ class SimulatedStore(SqliteStore):
         statements = [(query, self._queries.resolve(query), rows) for query, rows in batch]
         asked = None if fence is None else (self._queries[fence.query], fence.parameters)
         is_small = sum(len(rows) for _, _, rows in statements) <= ENTRY_ROWS
-        commit = self._job_of(statements, asked, deferrable and is_small)
+        commit = self._job_of(statements, asked, fence.parameters if fence and deferrable and is_small else None)
 
         def job(connection: apsw.Connection) -> None:
             commit(connection)

@@ -143,7 +143,8 @@ class SqliteStore:
         statements = [(query, resolve(query), rows) for query, rows in batch]
         rows_count = sum(len(rows) for _, _, rows in statements)
         asked = None if fence is None else (self._queries[fence.query], fence.parameters)
-        job = self._job_of(statements, asked, deferrable and rows_count <= ENTRY_ROWS)
+        lease = fence.parameters if fence is not None and deferrable and rows_count <= ENTRY_ROWS else None
+        job = self._job_of(statements, asked, lease)
         if rows_count > FEW_ROWS:
             async with self._writing:
                 await self._writer.submit(job)
@@ -164,25 +165,30 @@ class SqliteStore:
         if self._journal.is_ahead:
             self._catching_up.within(APPLY_SECONDS, APPLY_AGAIN_SECONDS)
 
-    def _job_of(self, statements: Sequence[Statement], asked: Asked | None, deferrable: bool) -> Job:
-        """Say how a batch is committed: as an entry of the journal where that will do, or else to the tables."""
-        if deferrable and not self._catching_up.is_due and self._follows_quickly():
+    def _job_of(self, statements: Sequence[Statement], asked: Asked | None, lease: Sequence[Value] | None) -> Job:
+        """Say how a batch is committed: as an entry of the journal, if it may be one of a lease, or to the tables."""
+        if lease is not None and not self._catching_up.is_due and self._follows_quickly():
             body = self._journal.body(statements)
             if body is not None:
-                return partial(self._commit_entry, body, statements, asked)
+                return partial(self._commit_entry, body, lease, statements, asked)
         return partial(self._commit_rows, statements, asked)
 
     def _follows_quickly(self) -> bool:
         return time.monotonic() - self._last_commit < QUICK_SECONDS
 
     def _commit_entry(
-        self, body: bytes, statements: Sequence[Statement], asked: Asked | None, connection: apsw.Connection
+        self,
+        body: bytes,
+        lease: Sequence[Value],
+        statements: Sequence[Statement],
+        asked: Asked | None,
+        connection: apsw.Connection,
     ) -> None:
         # Asked now, and not only when the commit was: others may have been in the line before it.
         if self._journal.is_full:
             self._commit_rows(statements, asked, connection)
         else:
-            jobs.commit([self._journal.statement(body)], asked, self.address, connection)
+            self._journal.write(body, lease, self.address, connection)
 
     def _commit_rows(self, statements: Sequence[Statement], asked: Asked | None, connection: apsw.Connection) -> None:
         if not self._journal.is_ahead:

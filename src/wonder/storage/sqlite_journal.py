@@ -13,8 +13,11 @@ from typing import Any, Final
 import apsw
 import msgspec
 
+from wonder.storage.errors import LeaseLost
 from wonder.storage.queries import Queries
+from wonder.storage.sqlite_errors import translated
 from wonder.storage.sqlite_jobs import Statement, exhaust
+from wonder.storage.store import Value
 
 SLOTS: Final = 32
 # With its row's own bytes an entry fills a page; all are as long, so that one takes another's place without more ado.
@@ -46,6 +49,7 @@ class Journal:
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
         self._exists = False
+        self._put_entry = queries["put_journal_entry"]
         # Numbers of entries: the last one, the last one in the tables, and the last one with a commit under way.
         self._newest: int | None = None
         self._applied = self._applying = 0
@@ -73,13 +77,20 @@ class Journal:
             return None  # The tables refuse it as well, and say why.
         return body if len(body) <= ENTRY_BYTES else None
 
-    def statement(self, body: bytes) -> Statement:
-        """Give the statement that writes the next entry."""
+    def write(self, body: bytes, lease: Sequence[Value], database: str, connection: apsw.Connection) -> None:
+        """Commit the next entry, in one statement; raises LeaseLost where the lease is not ours any more."""
         assert self._newest is not None
         # Counted before it is written: a number that is left out does no harm, one that is given twice loses an entry.
         number = self._newest = self._newest + 1
-        row = (number % SLOTS + 1, number, len(body), body.ljust(ENTRY_BYTES, b"\0"))
-        return "put_journal_entry", self._queries["put_journal_entry"], [row]
+        row = (number % SLOTS + 1, number, len(body), body.ljust(ENTRY_BYTES, b"\0"), *lease)
+        try:
+            before = connection.total_changes()
+            exhaust(connection.execute(self._put_entry, row))
+        except BaseException:
+            with translated("put_journal_entry", database):
+                raise
+        if connection.total_changes() == before:
+            raise LeaseLost
 
     def exists(self, cursor: apsw.Cursor) -> bool:
         """Say whether the file has a journal; one that was not migrated yet has none."""

@@ -2,7 +2,9 @@
 -- that arrived; those that can't arrive are kept below it.
 
 -- name: put_journal_entry
-INSERT INTO journal (slot, number, length, body) VALUES ($1, $2, $3, $4)
+-- A whole commit in one statement: no row is written where the lease is not ours any more (lease_is_ours).
+INSERT INTO journal (slot, number, length, body)
+SELECT $1, $2, $3, $4 FROM leases WHERE leases.name = $5 AND leases.owner_id = $6 AND leases.epoch = $7
 ON CONFLICT (slot) DO UPDATE SET number = excluded.number, length = excluded.length, body = excluded.body;
 
 -- name: journal_entries
