@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILED := build/compiled/.ready
 N ?= 20000
 MINUTES ?= 20
 # Tests wait for timers, processes and databases half of their time, so there may be more of them than cores.
@@ -42,10 +43,14 @@ fix: $(READY) ## format, and mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 
 # As a user would install it, into a folder of its own: compiled modules in src/ would hide changes of their sources.
-compiled: $(READY) ## compile the hot modules, into build/compiled
+# Takes two to three minutes, so only when something has changed.
+$(COMPILED): $(READY) hatch_build.py $(shell find src -name '*.py' -o -name '*.sql')
 	rm -rf build/compiled
 	WONDER_COMPILED=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --reinstall \
 	  --target build/compiled .
+	@touch $@
+
+compiled: $(COMPILED) ## compile the hot modules, into build/compiled
 
 bench: $(READY) ## compile if there is a C compiler, then measure, as a table and in benchmarks/results/
 	@$(MAKE) --no-print-directory compiled || echo "Nothing was compiled: what follows is of pure Python, which takes nearly twice the CPU."
