@@ -22,7 +22,7 @@ FIRST = [
 SECOND = [
     "after:insert_run 1",  # the run is accepted
     "after:move_trigger_firing 4",
-    "read 20",
+    "read 10",
     "during:move_trigger_firing 5",
     "after:move_trigger_firing 2",  # the last page: nobody was told
     "before:insert_run 1",
@@ -40,7 +40,7 @@ async def test_a_thousand_items_fan_out_to_exactly_a_thousand_runs_however_often
         status = nursery.run(printed, "fan_out", store_url, *moment.split())
         killed += status == -signal.SIGKILL
         assert status in (0, -signal.SIGKILL), printed.read_text()
-    assert killed >= 4
+    assert killed >= 3
     assert nursery.run(printed, "fan_out", store_url, "never", "0") == 0, printed.read_text()
     told = last_told(printed.read_text().splitlines())
     assert told["runs"] == TRIGGERED
