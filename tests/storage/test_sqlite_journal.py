@@ -276,10 +276,10 @@ async def test_what_can_not_be_written_to_the_tables_yet_is_tried_again(
 ) -> None:
     full = True
 
-    def apply(cursor: object) -> None:
+    def apply(cursor: apsw.Cursor) -> None:
         if full:
             raise DiskFull("the disk is full")
-        real(cursor)  # type: ignore[arg-type]
+        real(cursor)
 
     real = store._journal.apply
     monkeypatch.setattr(store._journal, "apply", apply)

@@ -122,7 +122,8 @@ class Journal:
 
     def find_end(self, cursor: apsw.Cursor) -> None:
         """Find out how far the tables have it; `settle` takes that for its end."""
-        ((self._applying,),) = cursor.execute(self._queries["journal_end"]).fetchall()  # type: ignore[assignment]
+        rows: list[tuple[Any, ...]] = cursor.execute(self._queries["journal_end"]).fetchall()
+        self._applying = rows[0][0]
 
     def settle(self) -> None:
         """Take what was applied as done."""
@@ -132,9 +133,9 @@ class Journal:
         cursor.execute("SAVEPOINT entry")
         try:
             _write(body, cursor)
-        except _UNFIT as error:
+        except _UNFIT:
             # It would be in the way of all that comes after it, for ever. It is kept, and `wonder db check` names it.
-            log.error("entry %d of the journal can't be written to the tables: %s", number, error)  # noqa: TRY400
+            log.exception("entry %d of the journal can't be written to the tables", number)
             cursor.execute("ROLLBACK TO entry")
             cursor.execute(self._queries["refuse_journal_entry"], (number,))
             self.refused += 1
@@ -146,16 +147,16 @@ def _write(body: bytes, cursor: apsw.Cursor) -> None:
         exhaust(cursor.executemany(sql, rows))
 
 
-def _is_plain(rows: Sequence[Sequence[object]]) -> bool:
+def _is_plain(rows: Sequence[Sequence[Any]]) -> bool:
     """Say whether all values come out of an entry as the tables would have got them, and are not too long for one."""
     for row in rows:
         for value in row:
             kind = type(value)
             if kind is str or kind is bytes:
-                if len(value) > ENTRY_BYTES:  # type: ignore[arg-type]
+                if len(value) > ENTRY_BYTES:
                     return False
             elif kind is int:
-                if not _LEAST <= value <= _MOST:  # type: ignore[operator]
+                if not _LEAST <= value <= _MOST:
                     return False
             elif value is not None and kind is not bool and kind is not float:
                 return False
