@@ -13,10 +13,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CAN_COMPILE = shutil.which("cc") is not None and Path(sysconfig.get_path("include"), "Python.h").exists()
 # Every rule of control flow, random runs and their rows on both databases, tasks with all that can go wrong in them,
-# and commits that fail.
+# and commits that fail or go to the journal.
 JUDGES = (
     "tests/engine",
     "tests/storage/test_runs_recording.py",
+    "tests/storage/test_sqlite_commits.py",
+    "tests/storage/test_sqlite_journal.py",
     "tests/executor",
     "tests/context",
     "tests/coordinator/test_at_once.py",

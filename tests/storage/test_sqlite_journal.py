@@ -5,6 +5,7 @@ import logging
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -276,13 +277,13 @@ async def test_what_can_not_be_written_to_the_tables_yet_is_tried_again(
 ) -> None:
     full = True
 
-    def apply(cursor: apsw.Cursor) -> None:
+    def commit_rows(*given: Any) -> None:
         if full:
             raise DiskFull("the disk is full")
-        real(cursor)
+        real(*given)
 
-    real = store._journal.apply
-    monkeypatch.setattr(store._journal, "apply", apply)
+    real = store._commit_rows
+    monkeypatch.setattr(store, "_commit_rows", commit_rows)
     monkeypatch.setattr(sqlite, "APPLY_SECONDS", 0.01)
     monkeypatch.setattr(sqlite, "APPLY_AGAIN_SECONDS", 0.01)
     await put(store, lease, 1)
