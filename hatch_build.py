@@ -28,7 +28,20 @@ COMPILED = {
     "wonder/actions": ("python", "taking"),
     "wonder/app": ("ids", "local_worker"),
     "wonder/context": ("fields", "plan", "rows", "scalars", "tables", "writes"),
-    "wonder/coordinator": ("at_once", "background", "commits", "coordinator", "ends", "live", "timers"),
+    "wonder/coordinator": (
+        "admission",
+        "at_once",
+        "background",
+        "commits",
+        "coordinator",
+        "ends",
+        "facts_log",
+        "live",
+        "logged_facts",
+        "sharing",
+        "starting",
+        "timers",
+    ),
     "wonder/engine": (
         "budget_gate",
         "compiled",
@@ -55,6 +68,7 @@ COMPILED = {
     ),
     "wonder/executor": (
         "acting",
+        "ahead",
         "assignment",
         "environment",
         "executor",
@@ -65,7 +79,7 @@ COMPILED = {
     "wonder/language": ("mappings", "redaction", "targets", "values"),
     "wonder/language/paths": ("getters",),
     "wonder/language/schemas": ("validators",),
-    "wonder/storage": ("sqlite_jobs", "sqlite_journal"),
+    "wonder/storage": ("sqlite_commits", "sqlite_entries", "sqlite_jobs", "sqlite_journal"),
     "wonder/storage/runs": (
         "cells",
         "event_rows",

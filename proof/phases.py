@@ -10,7 +10,7 @@ from typing import Any
 from proof.outside_log import OutsideLog, true_ms
 from wonder.coordinator.commits import GroupCommit
 from wonder.storage.errors import LeaseLost
-from wonder.storage.store import Entry, Fence, Store
+from wonder.storage.store import Entry, Fence, Meanwhile, Store
 
 _SIZE = 32
 _COMMITS, _REFUSED = slice(8, 16), slice(16, 24)
@@ -104,6 +104,30 @@ class WatchedStore:
         shared.count_commit()
         self._log.note_all(_written(entries, fence))
         asyncio.get_running_loop().call_soon(self._leave)
+
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+        """Log facts, and tell of it as of a commit; without a fence nothing is logged, as a log has its own."""
+        if not self._fenced:
+            return False
+        shared = self._shared
+        before = shared.phase
+        shared.enter(Phase.DURING)
+        try:
+            is_logged = self._store.log(entry, fence, meanwhile)
+        except LeaseLost:
+            shared.count_refused()
+            shared.enter(Phase.BETWEEN)
+            raise
+        except BaseException:
+            shared.enter(Phase.BETWEEN)
+            raise
+        if is_logged:
+            shared.enter(Phase.AFTER)
+            shared.count_commit()
+            asyncio.get_running_loop().call_soon(self._leave)
+        else:
+            shared.enter(before)
+        return is_logged
 
     def _leave(self) -> None:
         if self._shared.phase is Phase.AFTER:

@@ -11,7 +11,6 @@ import random
 import sys
 import time
 import traceback
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from wonder.app.api import Wonder
 from wonder.app.engine import Engine
 from wonder.app.ids import new_ulid
 from wonder.app.seat import Seat, take_seat
-from wonder.coordinator.worker import Dispatch
 from wonder.definitions.loading import load_value
 from wonder.storage import postgres
 from wonder.storage.clock import utc_now
@@ -38,7 +36,6 @@ from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import LEASE_MS, Lease
 from wonder.storage.tenancy import ensure_default
 
-_TOKEN: ContextVar[str] = ContextVar("token_that_acts")
 _ACTION_SECONDS = 0.01
 
 
@@ -113,26 +110,19 @@ class _Acts:
 
     async def __call__(self, name: Any, key: str) -> dict[str, Any]:
         """Act."""
-        self._log.note("effect", run=current_context().origin.run_id, token=_TOKEN.get(), name=name)
+        origin = current_context().origin
+        self._log.note("effect", run=origin.run_id, token=origin.token_id, name=name)
         await asyncio.sleep(random.random() * _ACTION_SECONDS)
         return {"name": name}
 
 
 def _watch_engines(log: OutsideLog, shared: SharedPhase) -> None:
-    """Log each claim, let actions know their token, and show when an engine begins and when it recovers."""
+    """Log each claim, and show when an engine begins and when it recovers."""
     make, begin = Seat._new_engine, Engine.begin
 
     def new_engine(self: Seat, lease: Lease) -> Engine:
         log.note("claimed", owner=lease.owner_id, epoch=lease.epoch)
-        engine = make(self, lease)
-        start = engine.worker.start
-
-        def started(dispatch: Dispatch, on_done: Any) -> Any:
-            _TOKEN.set(dispatch.token_id)
-            return start(dispatch, on_done)
-
-        engine.worker.start = started  # type: ignore[method-assign]
-        return engine
+        return make(self, lease)
 
     async def begun(self: Engine) -> None:
         shared.enter(Phase.RECOVERING)

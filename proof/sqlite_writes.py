@@ -1,13 +1,16 @@
-"""A record of all that SQLite does to the files of one database: writes, sizes, names and syncs, in their order."""
+"""A record of all that is done to the files of one database: writes, sizes, names and syncs, in their order."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import apsw
 from msgspec import Struct
+
+from wonder.storage import sqlite_journal
+from wonder.storage.durable_file import DurableFile
 
 _JOURNALS: Final = apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL
 
@@ -140,12 +143,51 @@ class _RecordingFileSystem(apsw.VFS):
                 self._record.note(Sync(None, self._record.place))
 
 
+def _recorded_journal(record: Record) -> type[DurableFile]:
+    """Give the files of the journal, which are ours and not SQLite's, with a record."""
+
+    class RecordedFile(DurableFile):
+        def __init__(self, path: Path, places: int, length: int, *, mode: int = 0o644) -> None:
+            super().__init__(path, places, length, mode=mode)
+            self._file = record.opened(str(path))
+            record.note(Write(self._file, 0, bytes(places * length)))
+            record.note(Sync(self._file, record.place), Sync(None, record.place))
+
+        def begin(self, place: int, content: bytes) -> None:
+            super().begin(place, content)
+            record.note(Write(self._file, place * self._length, content))
+
+        def finish(self) -> None:
+            begun = record.place
+            super().finish()
+            record.note(Sync(self._file, begun))
+
+        def remove(self) -> None:
+            super().remove()
+            record.deleted(str(self.path))
+
+    return RecordedFile
+
+
+def _recorded_removal(record: Record) -> Callable[[Path], None]:
+    def remove(path: Path) -> None:
+        kept(path)
+        record.deleted(str(path))
+
+    kept = sqlite_journal.remove_file
+    return remove
+
+
 @contextmanager
 def recorded(database: Path) -> Iterator[Record]:
     """Record what this process does to a database that has a folder of its own, in connections opened meanwhile."""
     record = Record(database)
     system = _RecordingFileSystem(record)
+    kept = sqlite_journal.DurableFile, sqlite_journal.remove_file
+    new = _recorded_journal(record), _recorded_removal(record)
+    sqlite_journal.DurableFile, sqlite_journal.remove_file = new  # type: ignore[misc]
     try:
         yield record
     finally:
         system.unregister()
+        sqlite_journal.DurableFile, sqlite_journal.remove_file = kept  # type: ignore[misc]

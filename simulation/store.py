@@ -11,9 +11,9 @@ import apsw
 from simulation.faults import Fault
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, DiskFull, StoreClosed
 from wonder.storage.queries import load_queries
-from wonder.storage.sqlite import APPLY_AGAIN_SECONDS, APPLY_SECONDS, ENTRY_ROWS, SqliteStore
+from wonder.storage.sqlite import SqliteStore
 from wonder.storage.sqlite_connection import connect
-from wonder.storage.store import Entry, Fence
+from wonder.storage.store import Entry, Fence, Meanwhile, Row, Value
 from wonder.storage.url import SqliteAddress
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _BUSY_MS: Final = 30_000
 _BUSY_AGAIN_MS: Final = 10
 # How long an operation takes, and its answer: often so short that several come at the same moment.
 _LATENCIES_MS: Final = (0, 0, 0, 0, 1, 1, 2, 5)
-# Of the commits that may be entries of the journal, how many are.
-_ENTRIES_SHARE: Final = 0.7
+# Of the facts that may be logged, how many are.
+_LOGGED_SHARE: Final = 0.9
 
 
 class _Operation(NamedTuple):
@@ -85,6 +85,10 @@ class SimulatedConnections:
 
     def lend(self) -> None:
         """Lend no connection: a commit that the loop waits for is an operation too."""
+
+    def is_given(self, sql: str, parameters: Sequence[Any]) -> bool:
+        """Say whether a query gives a row, here and now."""
+        return bool(self._connection.execute(sql, parameters).fetchall())
 
     async def close(self) -> None:
         """Take no more jobs."""
@@ -166,15 +170,15 @@ class SimulatedStore(SqliteStore):
         self._readers = SimulatedConnections(process, reader)  # type: ignore[assignment]
         self._writing = asyncio.Lock()
         self._closed = False
-        self._commit_seconds = 1.0
         self._busy_ms = 0
         self._process = process
-        self._set_up_journal()
+        self._set_up_commits(path)
 
     def bury(self) -> None:
         """Take nothing more from what a process has left."""
         for connections in (self._writer, self._readers):
             connections.bury()  # type: ignore[attr-defined]
+        self._journal.abandon()
 
     @property
     def commits_at_once(self) -> bool:
@@ -187,27 +191,36 @@ class SimulatedStore(SqliteStore):
         *,
         fence: Fence | None = None,
         independent: bool = False,
-        deferrable: bool = False,
+        settles: bool | None = None,
     ) -> None:
         """Write a whole batch in one transaction; here and now, as on a fast disk, or as an operation of its own."""
-        job = self._told_job_of(list(batch), fence, deferrable)
+        if settles is None and self._journal.is_ahead:
+            await self._settled()
+        job = self._told_job_of(list(batch), fence, bool(settles))
         writer: Any = self._writer
         async with self._writing:
             fault = None if fence is None else self._process.world.fault_at_commit()
             if not (self._process.has_fast_disk and writer.submit_at_once(job, fault)):
                 await writer.submit(job, fault)
-        if self._journal.is_ahead:
-            self._catching_up.within(APPLY_SECONDS, APPLY_AGAIN_SECONDS)
 
-    def _follows_quickly(self) -> bool:
-        # Nothing takes any time here, so chance says whether a commit follows quickly enough to be an entry.
-        return self._process.world.random.random() < _ENTRIES_SHARE
+    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
+        """Look nothing up at once: all that is read is an operation."""
+        return None
 
-    def _told_job_of(self, batch: Sequence[Entry], fence: Fence | None, deferrable: bool) -> Job:
-        statements = [(query, self._queries.resolve(query), rows) for query, rows in batch]
-        asked = None if fence is None else (self._queries[fence.query], fence.parameters)
-        is_small = sum(len(rows) for _, _, rows in statements) <= ENTRY_ROWS
-        commit = self._job_of(statements, asked, fence.parameters if fence and deferrable and is_small else None)
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+        """Log facts, as an operation of its own; chance says whether it would be sooner than a commit."""
+        epoch, world, writer = fence.parameters[-1], self._process.world, self._writer
+        assert isinstance(epoch, int)
+        assert isinstance(writer, SimulatedConnections)
+        if not self.commits_at_once or self._closed or world.random.random() > _LOGGED_SHARE:
+            return False
+        asked = (self._queries[fence.query], fence.parameters)
+        if not self._journal.is_open_for(epoch, len(entry), lambda: writer.is_given(*asked)):
+            return False
+        return writer.submit_at_once(lambda _: self._journal.write(entry, meanwhile), world.fault_at_commit())
+
+    def _told_job_of(self, batch: Sequence[Entry], fence: Fence | None, settles: bool) -> Job:
+        commit = self._commits.job(self._commits.wanted(batch, fence, settles))
 
         def job(connection: apsw.Connection) -> None:
             commit(connection)
@@ -227,9 +240,8 @@ class DirectStore(SqliteStore):
         self._writer = self._readers = _Direct(connection)  # type: ignore[assignment]
         self._writing = asyncio.Lock()
         self._closed = False
-        self._commit_seconds = 1.0
         self._busy_ms = 0
-        self._set_up_journal()
+        self._set_up_commits(path)
 
 
 class _Direct:

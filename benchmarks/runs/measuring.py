@@ -204,13 +204,20 @@ async def _rows_written(wonder: Wonder, work: Work) -> tuple[int, int]:
         commits += 1
         await commit(entries, **options)
 
+    def log(*arguments: Any) -> bool:
+        nonlocal commits
+        is_logged = bool(logged(*arguments))
+        commits += is_logged
+        return is_logged
+
+    logged = store.log
     before = await _rows_changed(store)
-    store.commit = counting
+    store.commit, store.log = counting, log
     try:
         await work()
     finally:
-        del store.commit
-    # SQLite counts them itself, those of its journal too.
+        del store.commit, store.log
+    # SQLite counts them itself.
     return await _rows_changed(store) - before or rows, commits
 
 

@@ -10,6 +10,7 @@ KEPT = "tests/coordinator/test_kept_events.py"
 QUEUED = "tests/coordinator/test_queued_runs.py"
 TOKENS = "tests/coordinator/test_tokens_of_runs.py"
 TRIGGERS = "tests/coordinator/test_interrupted_triggers.py"
+LOGGED = "tests/coordinator/test_logged_facts.py"
 SIMULATION = "simulation --seeds 0-60 --processes 1"
 PLAYS = "simulation --patterns 40 --processes 1"
 
@@ -25,8 +26,8 @@ BUGS = (
     Bug(
         "fence-dropped",
         "coordinator/commits.py",
-        "await batch.commit(self._store, fence=self._lease.fence)",
-        "await batch.commit(self._store)",
+        "await batch.commit(self._store, fence=self._lease.fence, settles=self.settles)",
+        "await batch.commit(self._store, settles=self.settles)",
         "an engine that was replaced goes on writing",
         (f"{FAILING}::test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so",),
     ),
@@ -49,10 +50,34 @@ BUGS = (
     Bug(
         "later-decisions-survive-a-failed-commit",
         "coordinator/commits.py",
-        "lost, unheard = runs | self._runs, waiting + self._waiting",
-        "lost, unheard = runs, waiting + self._waiting",
+        "lost, unheard, facts = runs | self._runs, waiting + self._waiting, facts + self._logged",
+        "lost, unheard, facts = runs, waiting + self._waiting, facts + self._logged",
         "runs go on in memory with decisions that went with the commit before",
         (DURABLE,),
+    ),
+    Bug(
+        "facts-not-taken-again",
+        "coordinator/facts_log.py",
+        "        for logged in facts:\n            self._untaken",
+        "        for logged in facts[:0]:\n            self._untaken",
+        "what was logged is forgotten when the commit fails that was to bring it to the tables",
+        (f"{LOGGED}::test_a_run_survives_a_log_or_a_commit_that_fails_at_any_moment",),
+    ),
+    Bug(
+        "facts-of-the-owner-before-left-alone",
+        "coordinator/facts_log.py",
+        "        self._untaken = decode_facts(lease.inherited)\n",
+        "        self._untaken = decode_facts([])\n",
+        "facts that a process logged before it ended count for nothing",
+        (f"{LOGGED}::test_inv_2_what_a_process_left_in_the_journal_is_taken_by_the_next_one",),
+    ),
+    Bug(
+        "task-begun-too-far-ahead",
+        "executor/running.py",
+        "                    await ahead.leave()\n",
+        "                    pass\n",
+        "the next task acts while the result of the one before is on its way to the disk",
+        (f"{LOGGED}::test_inv_3_no_task_acts_before_the_fact_that_leads_to_it_is_durable",),
     ),
     Bug(
         "engine-goes-on-without-its-lease",

@@ -13,6 +13,7 @@ STARTING = "tests/storage/test_runs_starting.py"
 POSTGRES = "tests/storage/test_postgres_commits.py"
 RECORDS = "tests/storage/test_idempotency_records.py"
 JOURNAL = "tests/storage/test_sqlite_journal.py"
+SETTLING = "tests/storage/test_journal_settling.py"
 CHECKER = "tests/checker/test_checker.py::test_runs_of_every_kind_break_no_rule"
 ONE_COMMIT = "tests/coordinator/test_tasks_of_runs.py::test_tsk_1_a_task_costs_one_commit_however_many_steps_it_has"
 
@@ -83,40 +84,57 @@ BUGS = (
         ("tests/storage/test_sqlite_commits.py",),
     ),
     Bug(
-        "journal-not-looked-at",
+        "journal-not-settled-for-readers",
         "storage/sqlite.py",
-        "        if self._journal.is_ahead and not (self.commits_at_once and self._commit_here(self._apply_own)):\n"
-        "            await self._catching_up.now()\n",
-        "",
-        "who wrote reads tables that lack what it wrote",
-        (f"{JOURNAL}::test_who_wrote_an_entry_reads_it_at_once",),
+        "    async def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:\n"
+        "        if self._journal.is_ahead:\n"
+        "            await self._settled()\n",
+        "    async def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:\n",
+        "who reads finds tables that lack the last steps",
+        (f"{SETTLING}::test_who_asks_after_an_entry_is_told_what_has_been_settled_for_it",),
     ),
     Bug(
         "journal-of-another-left-alone",
-        "storage/sqlite.py",
-        "            while self._journal.left(cursor):\n",
-        "            while self._journal.is_ahead and self._journal.left(cursor):\n",
-        "who takes the lease over begins without the last commits of the owner before",
-        (f"{JOURNAL}::test_inv_5_who_takes_the_lease_over_sees_all_and_goes_on_from_there",),
+        "storage/sqlite_journal.py",
+        "            left = following(read_entries(self._database), end)\n",
+        "            left = following(read_entries(self._database), end) if self._file else []\n",
+        "who takes the lease over begins without the last steps of the owner before",
+        (f"{JOURNAL}::test_what_a_process_left_is_given_in_order_until_a_commit_settles_it",),
     ),
     Bug(
-        "journal-written-twice",
-        "storage/sql/sqlite/journal.sql",
-        "UPDATE journal SET number = $1 WHERE slot = 0;",
-        "UPDATE journal SET number = 0 WHERE slot = $1;",
-        "entries reach the tables again and again",
-        (JOURNAL,),
+        "journal-settled-only-in-memory",
+        "storage/sqlite_journal.py",
+        '        cursor.execute(self._queries["put_journal_end"], (self._settling,))\n',
+        '        if self._is_new:\n            cursor.execute(self._queries["put_journal_end"], (self._settling,))\n',
+        "entries that the tables have are given to the next owner once more",
+        (f"{JOURNAL}::test_entries_that_are_settled_are_given_to_nobody_and_those_after_them_are",),
+    ),
+    Bug(
+        "journal-shut-for-nobody",
+        "storage/sqlite_journal.py",
+        "        if file.is_shut:\n            self.loosen()\n            raise LeaseLost\n",
+        "",
+        "who lost the lease goes on logging, and takes for durable what nobody will read",
+        (f"{JOURNAL}::test_inv_5_who_takes_the_lease_over_is_given_all_and_the_one_before_can_log_nothing",),
+    ),
+    Bug(
+        "journal-numbers-not-left-out",
+        "storage/sqlite_journal.py",
+        "(_LEFT_OUT if self._is_new else 1)",
+        "1",
+        "what the owner before still wrote has the numbers of the new owner's entries",
+        (f"{JOURNAL}::test_inv_5_what_an_owner_still_writes_when_it_is_replaced_is_given_to_nobody",),
     ),
     Bug(
         "events-out-of-the-commit",
         "storage/runs/recording.py",
-        "        return store.commit(entries, fence=fence, independent=independent, deferrable=self._only_goes_on)\n",
+        "        return store.commit(entries, fence=fence, independent=independent, settles=settles)\n",
         '        later = [entry for entry in entries if entry[0] == "insert_events"]\n'
         "        sooner = [entry for entry in entries if entry not in later]\n"
         "\n"
         "        async def one_after_the_other() -> None:\n"
-        "            await store.commit(sooner, fence=fence, independent=independent)\n"
-        "            await store.commit(later, fence=fence, independent=independent)\n"
+        "            await store.commit(sooner, fence=fence, independent=independent, settles=False)\n"
+        "            await store.commit(later, fence=fence, independent=independent, settles=settles)\n"
         "\n"
         "        return one_after_the_other()\n",
         "events are stored in a commit of their own, after what they tell",

@@ -5,9 +5,9 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from wonder.storage.store import Dialect, Entry, Fence, Row, Store, Transaction, Value
+from wonder.storage.store import Dialect, Entry, Fence, Meanwhile, Row, Settle, Store, Transaction, Value
 
 CRASHED: Final = 86
 """The exit status of a process that ended at its point."""
@@ -46,6 +46,7 @@ class CrashingStore:
         self._store, self._point = store, point
         self.dialect: Dialect = store.dialect
         self.address = store.address
+        self.has_log = store.has_log
         self.counts: Counter[str] = Counter()
         self.writes: set[str] = set()
         """The names of the operations that write."""
@@ -60,6 +61,10 @@ class CrashingStore:
         """Run a named query."""
         return await self.operation(f"fetch {name}", lambda: self._store.fetch(name, *parameters))
 
+    async def fetch_unsettled(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query about what is never logged."""
+        return await self.operation(f"fetch {name}", lambda: self._store.fetch_unsettled(name, *parameters))
+
     async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
         """Run a named query, for rows by name."""
         return await self.operation(f"fetch {name}", lambda: self._store.fetch_named(name, *parameters))
@@ -68,7 +73,7 @@ class CrashingStore:
         """Run generated SQL that reads; all of it has one name, because it holds names of tables."""
         return await self.operation("query", lambda: self._store.query(sql, *parameters))
 
-    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: bool) -> None:
+    async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         """Write a batch."""
         entries = list(batch)
 
@@ -93,6 +98,38 @@ class CrashingStore:
             await opened.__aexit__(None, None, None)
 
         await self.operation(f"end of {inner.last}", end, writes=True)
+
+    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
+        """Look nothing up at once, so that all that is read is an operation."""
+        return None
+
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+        """Log facts; `during` it the process ends while they are on their way, having done all it does then."""
+        point, name = self._point, "log"
+        is_now = point is not None and (name, self.counts[name] + 1) == (point.operation, point.number)
+        if self._never or (is_now and point and point.when == "before"):
+            os._exit(CRASHED)
+
+        def then() -> None:
+            meanwhile()
+            if is_now and point and point.when == "during":
+                os._exit(CRASHED)
+
+        if not self._store.log(entry, fence, then):
+            return False
+        self.counts[name] += 1
+        self.writes.add(name)
+        if is_now:
+            os._exit(CRASHED)
+        return True
+
+    def settle_by(self, settle: Settle) -> None:
+        """Have the tables of the real one settled by this."""
+        self._store.settle_by(settle)
+
+    async def inherit(self) -> list[bytes]:
+        """Take over what the owner before has left."""
+        return await self.operation("inherit", self._store.inherit)
 
     async def close(self) -> None:
         """Leave the real store open: whoever opened it closes it."""

@@ -17,7 +17,7 @@ import msgspec
 
 import wonder
 from proof.loads.clients import Clients, Mix
-from proof.loads.functions import Functions, let_actions_know_their_token
+from proof.loads.functions import Functions
 from proof.loads.measured import Latencies, tell
 from proof.outside_log import OutsideLog
 from wonder.app.api import Wonder
@@ -48,7 +48,6 @@ async def work(settings: Settings) -> None:
     folder, latencies = Path(settings.folder), Latencies()
     log, chance = OutsideLog(folder / "log"), random.Random(f"{settings.seed} engine")
     functions = Functions(log, latencies, chance)
-    let_actions_know_their_token()
     async with wonder.open(settings.url, functions=functions.by_name(), runs=settings.runs) as opened:
         await opened.deploy(MIXED)
         clients = Clients(opened, log, latencies, chance, "engine")

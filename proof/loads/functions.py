@@ -4,19 +4,13 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any, Final
 
 from proof.loads.measured import Latencies
 from proof.outside_log import OutsideLog
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.python import current_context
-from wonder.app.engine import Engine
-from wonder.app.seat import Seat
-from wonder.coordinator.worker import Dispatch
-from wonder.storage.runs.leases import Lease
 
-_TOKEN: ContextVar[str] = ContextVar("token_that_acts")
 _ACTION_SECONDS: Final = 0.01
 # Half of the attempts fail, so that of eight tasks with three attempts one does.
 _FAILS: Final = 0.5
@@ -77,22 +71,5 @@ class Functions:
         return {}
 
     def _note(self, name: str) -> None:
-        self._log.note("effect", run=current_context().origin.run_id, token=_TOKEN.get(), name=name)
-
-
-def let_actions_know_their_token() -> None:
-    """Have the outside log say which token acted, which an action is not told."""
-    make = Seat._new_engine
-
-    def new_engine(self: Seat, lease: Lease) -> Engine:
-        engine = make(self, lease)
-        start = engine.worker.start
-
-        def started(dispatch: Dispatch, on_done: Any) -> Any:
-            _TOKEN.set(dispatch.token_id)
-            return start(dispatch, on_done)
-
-        engine.worker.start = started  # type: ignore[method-assign]
-        return engine
-
-    Seat._new_engine = new_engine  # type: ignore[method-assign]
+        origin = current_context().origin
+        self._log.note("effect", run=origin.run_id, token=origin.token_id, name=name)

@@ -17,6 +17,7 @@ CAN_COMPILE = shutil.which("cc") is not None and Path(sysconfig.get_path("includ
 JUDGES = (
     "tests/engine",
     "tests/storage/test_runs_recording.py",
+    "tests/storage/test_journal_settling.py",
     "tests/storage/test_sqlite_commits.py",
     "tests/storage/test_sqlite_journal.py",
     "tests/executor",
@@ -25,6 +26,7 @@ JUDGES = (
     "tests/coordinator/test_commit_order.py",
     "tests/coordinator/test_durable_first.py",
     "tests/coordinator/test_failing_commits.py",
+    "tests/coordinator/test_logged_facts.py",
     "tests/coordinator/test_tasks_of_runs.py",
     "tests/language/test_mappings.py",
     "tests/language/test_paths.py",

@@ -7,7 +7,7 @@ import pytest
 
 from support.postgres import PostgresServer
 from support.stores import remove_sqlite_files
-from wonder.storage import sqlite
+from wonder.storage import sqlite_commits
 
 
 @pytest.fixture(params=["sqlite", "sqlite at once", "postgresql"])
@@ -20,6 +20,6 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
         server.drop_database(name)
         return
     # Whatever the disk is like just now.
-    monkeypatch.setattr(sqlite, "FAST_SECONDS", 60.0 if request.param == "sqlite at once" else 0.0)
+    monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 60.0 if request.param == "sqlite at once" else 0.0)
     yield f"sqlite:///{tmp_path / 'wonder.db'}"
     remove_sqlite_files(tmp_path / "wonder.db")

@@ -8,8 +8,8 @@ import pytest
 
 from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import assert_sound, bundle, calls, line
-from wonder.coordinator import at_once
-from wonder.storage import sqlite
+from wonder.coordinator import at_once, facts_log
+from wonder.storage import sqlite_commits
 from wonder.storage.store import Store
 
 NODES = [f"node-{number}" for number in range(20)]
@@ -18,8 +18,8 @@ NODES = [f"node-{number}" for number in range(20)]
 @pytest.fixture
 def fast_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database on a disk that is taken for fast."""
-    monkeypatch.setattr(sqlite, "FAST_SECONDS", 60.0)
-    monkeypatch.setattr(sqlite, "APPLY_SECONDS", 60.0)
+    monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 60.0)
+    monkeypatch.setattr(facts_log, "UNSETTLED_MS", 60_000)
     return f"sqlite:///{tmp_path / 'wonder.db'}"
 
 

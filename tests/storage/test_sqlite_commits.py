@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from wonder.storage import sqlite, sqlite_jobs
+from wonder.storage import sqlite_commits
 from wonder.storage.errors import ConstraintViolated, LeaseLost, StoreClosed
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import claim_lease
-from wonder.storage.sqlite import FEW_ROWS, SqliteStore
+from wonder.storage.sqlite import SqliteStore
+from wonder.storage.sqlite_commits import FEW_ROWS
 
 INSERT = "INSERT INTO things (number) VALUES ($1)"
 
@@ -22,7 +23,7 @@ async def things(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[SqliteStore]:
     """A store that takes all commits for slow, or all for fast."""
-    monkeypatch.setattr(sqlite, "FAST_SECONDS", request.param)
+    monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", request.param)
     store = await open_store(f"sqlite:///{tmp_path}/app.db")
     assert isinstance(store, SqliteStore)
     async with store.transaction() as transaction:
@@ -96,23 +97,22 @@ async def test_a_store_learns_how_fast_its_disk_is(tmp_path: Path, monkeypatch: 
     async with store.transaction() as transaction:
         await transaction.run("CREATE TABLE things (number INTEGER PRIMARY KEY)")
     threads: list[str] = []
-    real = sqlite_jobs.commit
 
-    def watched(*arguments: object) -> None:
+    def watch() -> bool:
         threads.append(threading.current_thread().name)
-        real(*arguments)  # type: ignore[arg-type]  # whatever it is given
+        return False  # which lets it be committed
 
-    monkeypatch.setattr(sqlite_jobs, "commit", watched)
-    monkeypatch.setattr(sqlite, "FAST_SECONDS", store._commit_seconds / 2)
+    await store._writer.submit(lambda connection: connection.set_commit_hook(watch))
+    monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", store._commits._seconds / 2)
     clock = iter(range(10_000))
-    monkeypatch.setattr(sqlite, "time", SimpleNamespace(monotonic=lambda: next(clock) // 2 * 1e-6))
+    monkeypatch.setattr(sqlite_commits, "time", SimpleNamespace(monotonic=lambda: next(clock) // 2 * 1e-6))
     for number in range(20):
         await store.commit([(INSERT, [(number,)])])
     assert threads[0].startswith("wonder-writer")
     assert threads[-1] == threading.current_thread().name
     await store.commit([(INSERT, [(100 + number,) for number in range(FEW_ROWS + 1)])])
     assert threads[-1].startswith("wonder-writer")
-    monkeypatch.setattr(sqlite, "FAST_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 0.0)
     await store.commit([(INSERT, [(1_000,)])])
     assert threads[-1].startswith("wonder-writer")
     assert await numbers(store) == [*range(20), *range(100, 101 + FEW_ROWS), 1_000]

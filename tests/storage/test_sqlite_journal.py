@@ -1,294 +1,226 @@
-"""The journal of SQLite: small commits in quick succession are durable at once, and in the tables a moment later."""
+"""The journal of SQLite: a few bytes are durable at once, beside tables that have what they stand for only later."""
 
-import asyncio
-import logging
+import os
+import random
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import apsw
 import pytest
 
-from support.tasks import until
-from wonder.storage import sqlite
-from wonder.storage.check import check_database
-from wonder.storage.errors import (
-    ConstraintViolated,
-    DatabaseFailed,
-    DatabaseNewer,
-    DiskFull,
-    LeaseLost,
-    ValueRefused,
-)
-from wonder.storage.opening import open_store
-from wonder.storage.runs.leases import Lease, claim_lease
-from wonder.storage.sqlite import ENTRY_ROWS, SqliteStore
-from wonder.storage.sqlite_journal import ENTRY_BYTES, SLOTS
-from wonder.storage.store import Entry
-
-INSERT = "INSERT INTO things (number, text) VALUES ($1, $2)"
-NUMBERS = "SELECT number FROM things ORDER BY number"
+from support.journals import INSERT, Owner, copied, entries_in, file_of, inherited_at, slots_of
+from wonder.storage import sqlite_commits, sqlite_entries
+from wonder.storage.durable_file import BLOCK, shut
+from wonder.storage.errors import ConstraintViolated, LeaseLost
+from wonder.storage.sqlite_entries import ENTRY_BYTES, SLOT_BYTES, SLOTS, files_of, path_for
 
 
-@pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the database is; nothing is written to its tables just because time has passed."""
-    monkeypatch.setattr(sqlite, "QUICK_SECONDS", 60.0)
-    monkeypatch.setattr(sqlite, "APPLY_SECONDS", 60.0)
-    return tmp_path / "app.db"
+async def test_an_entry_is_one_write_beside_the_database(owner: Owner) -> None:
+    owner.log_all(b"1")
+    log, journal = owner.path.with_name(f"{owner.path.name}-wal"), file_of(owner.path)
+    assert journal.name == f"{owner.path.name}-facts-{owner.lease.epoch}"
+    tables, log_before, slots = owner.path.read_bytes(), log.read_bytes(), slots_of(journal)
+    owner.log_all(b"2")
+    assert (owner.path.read_bytes(), log.read_bytes()) == (tables, log_before)
+    assert sum(before != after for before, after in zip(slots, slots_of(journal), strict=True)) == 1
+    assert journal.stat().st_size == SLOTS * SLOT_BYTES + BLOCK
 
 
-@pytest.fixture(params=[0.0, 60.0], ids=["by the writer", "at once"])
-async def store(
-    request: pytest.FixtureRequest, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[SqliteStore]:
-    """A store that takes all commits for slow, or all for fast."""
-    monkeypatch.setattr(sqlite, "FAST_SECONDS", request.param)
-    opened = await opened_at(path)
-    async with opened.transaction() as transaction:
-        await transaction.run("CREATE TABLE things (number INTEGER PRIMARY KEY, text TEXT) STRICT")
-    yield opened
-    await opened.close()
+async def test_what_a_process_left_is_given_in_order_until_a_commit_settles_it(owner: Owner, tmp_path: Path) -> None:
+    bodies = [b"one", b"", os.urandom(3 * SLOT_BYTES), b"four"]
+    owner.log_all(*bodies)
+    left = copied(owner.path, tmp_path / "left.db")
+    for _ in range(3):
+        assert await inherited_at(left) == bodies
+    other = await Owner.of(left)
+    assert other.inherited == bodies
+    # What was left stays until it is settled, also beside commits that do not settle it.
+    await other.store.commit([(INSERT, [(1,)])], fence=other.lease.fence, settles=False)
+    assert await inherited_at(copied(left, tmp_path / "again.db")) == bodies
+    await other.settle(2)
+    assert files_of(left) == []
+    await other.close()
+    assert await inherited_at(left) == []
 
 
-@pytest.fixture
-async def lease(store: SqliteStore) -> Lease:
-    """The right to write, with a commit just made, upon which others follow."""
-    claimed = await claim_lease(store, "first")
-    assert claimed is not None
-    await store.commit([(INSERT, [(0, "")])], fence=claimed.fence)
-    return claimed
-
-
-async def opened_at(path: Path) -> SqliteStore:
-    store = await open_store(f"sqlite:///{path}")
-    assert isinstance(store, SqliteStore)
-    return store
-
-
-async def put(store: SqliteStore, lease: Lease, *numbers: int, text: str = "") -> None:
-    await store.commit([(INSERT, [(number, text) for number in numbers])], fence=lease.fence, deferrable=True)
-
-
-async def numbers(store: SqliteStore) -> list[object]:
-    return [number for (number,) in await store.query(NUMBERS)]
-
-
-def in_tables(path: Path) -> list[object]:
-    """Look as a program would that knows nothing of Wonder."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return [number for (number,) in connection.execute(NUMBERS)]
-    finally:
-        connection.close()
-
-
-async def test_who_wrote_an_entry_reads_it_at_once(store: SqliteStore, lease: Lease, path: Path) -> None:
-    await put(store, lease, 1)
-    assert in_tables(path) == [0]
-    assert await numbers(store) == [0, 1]
-    assert in_tables(path) == [0, 1]
-
-
-async def test_others_read_it_a_moment_later(
-    store: SqliteStore, lease: Lease, path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_entries_that_are_settled_are_given_to_nobody_and_those_after_them_are(
+    owner: Owner, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sqlite, "APPLY_SECONDS", 0.02)
-    for number in (1, 2):
-        await put(store, lease, number)
-        await until(lambda number=number: in_tables(path) == [*range(number + 1)])
+    owner.log_all(b"1", b"2")
+    await owner.settle()
+    assert await inherited_at(copied(owner.path, tmp_path / "settled.db")) == []
+    owner.log_all(b"3")
+    assert await inherited_at(copied(owner.path, tmp_path / "ahead.db")) == [b"3"]
 
 
-async def test_an_entry_changes_one_page(store: SqliteStore, lease: Lease, path: Path) -> None:
-    for number in range(1, SLOTS):
-        await put(store, lease, number)
-    assert await numbers(store) == [*range(SLOTS)]
-    log = path.with_name(path.name + "-wal")
-    await put(store, lease, 100)
-    with log.open("rb") as file:
-        before = file.read()
-    await put(store, lease, 101)
-    frame = 24 + 4_096
-    after = log.read_bytes()
-    assert sum(after[at : at + frame] != before[at : at + frame] for at in range(32, len(after), frame)) == 1
+async def test_more_entries_than_places_are_kept_over_many_rounds(owner: Owner, tmp_path: Path) -> None:
+    chance = random.Random(7)
+    for turn, count in enumerate([SLOTS, 3, SLOTS // 8, 1, SLOTS // 4, SLOTS, 2]):
+        longest = SLOT_BYTES // 2 if count == SLOTS else 3 * SLOT_BYTES
+        bodies = [chance.randbytes(chance.randrange(longest)) for _ in range(count)]
+        owner.log_all(*bodies)
+        assert await inherited_at(copied(owner.path, tmp_path / f"left{turn}.db")) == bodies
+        await owner.settle()
 
 
-async def test_what_a_process_left_is_there_when_the_file_is_opened_again(
-    store: SqliteStore, lease: Lease, path: Path, tmp_path: Path
-) -> None:
-    await put(store, lease, 1)
-    await put(store, lease, 2)
-    left = tmp_path / "left.db"
-    for suffix in ("", "-wal"):
-        shutil.copy(f"{path}{suffix}", f"{left}{suffix}")
-    assert in_tables(left) == [0]
-    for _ in range(2):
-        other = await opened_at(left)
-        assert in_tables(left) == await numbers(other) == [0, 1, 2]
-        await other.close()
-
-
-async def test_inv_5_who_takes_the_lease_over_sees_all_and_goes_on_from_there(
-    store: SqliteStore, lease: Lease, path: Path
-) -> None:
-    other = await opened_at(path)
-    await put(store, lease, 1)
-    lease.abandon()
-    claimed = await claim_lease(other, "second")
-    assert claimed is not None
-    assert in_tables(path) == [0, 1]
+async def test_inv_5_who_takes_the_lease_over_is_given_all_and_the_one_before_can_log_nothing(owner: Owner) -> None:
+    owner.log_all(b"1")
+    owner.lease.abandon()
+    other = await Owner.of(owner.path)
+    assert other.inherited == [b"1"]
     with pytest.raises(LeaseLost):
-        await put(store, lease, 2)
-    await put(other, claimed, 3)
-    await put(other, claimed, 4)
-    assert await numbers(store) == await numbers(other) == [0, 1, 3, 4]
-    await claimed.release()
+        owner.log(b"late")
+    assert not owner.log(b"later")
+    with pytest.raises(LeaseLost):
+        await owner.settle()
+    await other.settle()
+    assert not owner.log(b"latest")
+    other.log_all(b"2")
+    assert [file.name for file in files_of(owner.path)] == [f"{owner.path.name}-facts-{other.lease.epoch}"]
+    other.lease.abandon()
+    assert await inherited_at(owner.path) == [b"2"]
     await other.close()
 
 
-async def test_entries_that_another_process_brought_to_the_tables_are_not_written_twice(
-    store: SqliteStore, lease: Lease, path: Path
+async def test_inv_5_what_an_owner_still_writes_when_it_is_replaced_is_given_to_nobody(
+    owner: Owner, tmp_path: Path
 ) -> None:
-    other = await opened_at(path)
-    await put(store, lease, 1)
-    async with other.transaction() as transaction:
-        assert await transaction.query(NUMBERS) == [(0,), (1,)]
-    await put(store, lease, 2)
-    assert await numbers(store) == [0, 1, 2]
+    """It may write many entries where it can't see that its file is shut, and the file may turn up at any time."""
+    owner.log_all(b"1")
+    other = await Owner.of(copied(owner.path, tmp_path / "taken.db"))
+    assert other.inherited == [b"1"]
+    owner.log_all(b"late", b"later", b"latest")
+    await other.settle()
+    other.log_all(b"2")
+    shutil.copy(file_of(owner.path), path_for(other.path, owner.lease.epoch))
+    assert len(files_of(other.path)) == 2
+    assert await inherited_at(copied(other.path, tmp_path / "left.db")) == [b"2"]
+    await other.settle()
+    assert await inherited_at(copied(other.path, tmp_path / "settled.db")) == []
     await other.close()
 
 
-async def test_more_commits_than_the_journal_has_place_for_are_kept_in_order(store: SqliteStore, lease: Lease) -> None:
-    for number in range(1, 5 * SLOTS):
-        await put(store, lease, number)
-        if number % 7 == 0:
-            delete = "DELETE FROM things WHERE number = $1"
-            await store.commit([(delete, [(number,)])], fence=lease.fence, deferrable=True)
-    await store.commit([(INSERT, [(1_000, "")])], fence=lease.fence)
-    assert await numbers(store) == [number for number in range(5 * SLOTS) if number % 7 or not number] + [1_000]
+@pytest.mark.parametrize("is_shut", [False, True], ids=["just before", "just after"])
+async def test_inv_5_an_entry_that_comes_when_the_file_is_shut_is_refused_or_inherited(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch, is_shut: bool
+) -> None:
+    owner.log_all(b"1")
+    owner.lease.abandon()
+    was_logged = []
+
+    def shut_then(path: Path, at: int, last: int | None = None) -> None:
+        if is_shut:
+            shut(path, at)
+        if last is None:
+            was_logged.append(owner.could_log(b"2"))
+        shut(path, at, last)
+
+    monkeypatch.setattr(sqlite_entries, "shut", shut_then)
+    other = await Owner.of(owner.path)
+    assert was_logged == [not is_shut]
+    assert other.inherited == [b"1", b"2"] if was_logged[0] else other.inherited[:1] == [b"1"]
+    await other.close()
 
 
-@pytest.mark.parametrize("text", ["x" * ENTRY_BYTES, "\x00", "é" * 100])
-async def test_whatever_a_commit_holds_is_kept(store: SqliteStore, lease: Lease, text: str) -> None:
-    await put(store, lease, 1, text=text)
-    await put(store, lease, *range(2, 3 + ENTRY_ROWS))
-    assert await store.query("SELECT text FROM things WHERE number = 1") == [(text,)]
-    assert len(await numbers(store)) == 3 + ENTRY_ROWS
+async def test_inv_5_an_owner_that_was_replaced_before_its_first_entry_can_log_nothing(owner: Owner) -> None:
+    owner.lease.abandon()
+    other = await Owner.of(owner.path)
+    await other.close()
+    assert not owner.could_log(b"late")
 
 
-async def test_a_commit_that_fails_takes_no_entry_with_it(store: SqliteStore, lease: Lease) -> None:
-    await put(store, lease, 1)
+async def test_inv_5_what_an_owner_writes_when_it_is_replaced_is_given_to_nobody_before_the_next_settles_either(
+    owner: Owner,
+) -> None:
+    owner.log_all(b"1")
+    owner.lease.abandon()
+    second = await Owner.of(owner.path)
+    assert not owner.could_log(b"late")
+    await second.close()
+    assert await inherited_at(owner.path) == second.inherited == [b"1"]
+
+
+@pytest.mark.parametrize("limit", ["FAST_SECONDS", "QUICK_SECONDS"])
+async def test_nothing_is_logged_on_a_slow_disk_or_a_while_after_the_last_commit(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(sqlite_commits, limit, 0.0)
+    assert_refused(owner)
+
+
+async def test_what_is_more_than_one_fact_is_logged_whenever_the_last_commit_was(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_commits, "QUICK_SECONDS", 0.0)
+    owner.log_all(b"x" * (SLOT_BYTES + 1))
+    monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 0.0)
+    assert_refused(owner, b"x" * (SLOT_BYTES + 1))
+
+
+async def test_nothing_is_logged_that_has_no_place(owner: Owner) -> None:
+    assert_refused(owner, b"x" * (ENTRY_BYTES + 1))
+    for bodies in ([b"x"] * SLOTS, [b"x" * ENTRY_BYTES], [b"x", b"x" * (ENTRY_BYTES - SLOT_BYTES)]):
+        owner.log_all(*bodies)
+        assert_refused(owner)
+        await owner.settle()
+    owner.log_all(b"x")
+    assert_refused(owner, b"x" * (ENTRY_BYTES - SLOT_BYTES + 1))
+
+
+async def test_nothing_is_logged_between_a_claim_and_the_first_commit_that_settles(owner: Owner) -> None:
+    owner.log_all(b"1")
+    owner.lease.abandon()
+    other = await Owner.of(owner.path)
+    assert_refused(other)
+    await other.store.commit([], fence=other.lease.fence, settles=False)
+    assert_refused(other)
+    await other.settle()
+    other.log_all(b"2")
+    await other.close()
+
+
+@pytest.mark.parametrize("settles", [None, False])
+async def test_nothing_is_logged_upon_a_commit_that_does_not_settle(owner: Owner, settles: bool | None) -> None:
+    owner.log_all(b"1")
+    await owner.store.commit([(INSERT, [(1,)])], settles=settles)
+    assert_refused(owner)
+    await owner.settle()
+    owner.log_all(b"2")
+
+
+async def test_nothing_is_logged_in_a_transaction_or_upon_one(owner: Owner) -> None:
+    async with owner.store.transaction() as transaction:
+        assert_refused(owner)
+        await transaction.run(INSERT, [(1,)])
+        assert_refused(owner)
+    assert_refused(owner)
+    await owner.settle()
+    owner.log_all(b"1")
+
+
+async def test_nothing_is_logged_in_a_closed_store(owner: Owner) -> None:
+    await owner.store.close()
+    assert_refused(owner)
+
+
+async def test_a_settling_commit_that_fails_settles_nothing(owner: Owner, tmp_path: Path) -> None:
+    owner.log_all(b"1", b"2")
     with pytest.raises(ConstraintViolated):
-        await store.commit([(INSERT, [(2, ""), (1, "")])], fence=lease.fence)
-    await put(store, lease, 3)
-    assert await numbers(store) == [0, 1, 3]
+        await owner.settle(0)
+    assert_refused(owner)
+    assert await inherited_at(copied(owner.path, tmp_path / "left.db")) == [b"1", b"2"]
+    before = max(entries_in(file_of(owner.path)).values())
+    await owner.settle(1)
+    owner.log_all(b"3")
+    assert await inherited_at(copied(owner.path, tmp_path / "later.db")) == [b"3"]
+    assert before.number < max(entries_in(file_of(owner.path)).values()).anchor
 
 
-async def test_a_transaction_that_is_left_with_an_error_takes_no_entry_with_it(
-    store: SqliteStore, lease: Lease, path: Path
-) -> None:
-    await put(store, lease, 1)
-    with pytest.raises(ConstraintViolated):
-        async with store.transaction() as transaction:
-            await transaction.run(INSERT, [(1, "")])
-    assert in_tables(path) == [0, 1]
-    await put(store, lease, 2)
-    assert await numbers(store) == [0, 1, 2]
+def assert_refused(owner: Owner, body: bytes = b"refused") -> None:
+    """See that nothing is logged, and nothing done meanwhile."""
 
+    def fail() -> None:
+        pytest.fail("nothing is under way")
 
-async def test_commits_at_the_same_time_take_no_place_from_each_other(store: SqliteStore, lease: Lease) -> None:
-    await asyncio.gather(*[put(store, lease, number) for number in range(1, 2 * SLOTS)])
-    assert await numbers(store) == [*range(2 * SLOTS)]
-
-
-async def test_a_commit_that_nobody_waits_for_any_more_is_kept(store: SqliteStore, lease: Lease, path: Path) -> None:
-    given_up = asyncio.create_task(put(store, lease, 1))
-    await asyncio.sleep(0)
-    given_up.cancel()
-    await asyncio.wait([given_up])
-    await put(store, lease, 2)
-    found = await numbers(store)
-    assert found in ([0, 1, 2], [0, 2])
-    assert in_tables(path) == found
-
-
-async def test_who_reads_does_not_wait_for_a_transaction(store: SqliteStore, lease: Lease) -> None:
-    await put(store, lease, 1)
-    async with store.transaction() as transaction, asyncio.timeout(5):
-        await transaction.run(INSERT, [(2, "")])
-        assert await numbers(store) == [0, 1]
-    assert await numbers(store) == [0, 1, 2]
-
-
-@pytest.mark.parametrize("number", [2**63, 2**64, -(2**63) - 1])
-async def test_a_number_that_sqlite_can_not_hold_is_refused_at_once(
-    store: SqliteStore, lease: Lease, number: int
-) -> None:
-    with pytest.raises(ValueRefused):
-        await put(store, lease, number)
-    assert await numbers(store) == [0]
-
-
-async def test_a_file_of_a_newer_wonder_is_left_as_it_is(store: SqliteStore, lease: Lease, path: Path) -> None:
-    row = (9_999, "from the future", "0" * 64, "2030-01-01T00:00:00.000000Z", "9.9")
-    await store.commit([("record_migration", [row])])
-    await put(store, lease, 1)
-    with pytest.raises(DatabaseNewer):
-        await opened_at(path)
-    assert in_tables(path) == [0]
-
-
-async def test_closing_brings_all_to_the_tables(store: SqliteStore, lease: Lease, path: Path) -> None:
-    await put(store, lease, 1)
-    await store.close()
-    assert in_tables(path) == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("unfit", "why"),
-    [
-        ((INSERT, [(0, "")]), "UNIQUE constraint failed"),
-        ((INSERT, [(1,)]), "Incorrect number of bindings"),
-        ((INSERT, [("text", "")]), "datatype mismatch"),
-        (("INSERT INTO missing VALUES ($1)", [(1,)]), "no such table"),
-    ],
-    ids=lambda it: it if isinstance(it, str) else "",
-)
-async def test_what_the_tables_refuse_holds_up_nothing_and_is_named(
-    store: SqliteStore, lease: Lease, caplog: pytest.LogCaptureFixture, unfit: Entry, why: str
-) -> None:
-    await put(store, lease, 1)
-    await store.commit([unfit], fence=lease.fence, deferrable=True)
-    await put(store, lease, 2)
-    with caplog.at_level(logging.ERROR):
-        assert await numbers(store) == [0, 1, 2]
-    assert why in caplog.text
-    (finding,) = await check_database(store)
-    assert "of the journal could not be written to the tables; restore a backup" in finding.message
-    with pytest.raises(DatabaseFailed, match="could not be written to the tables"):
-        await put(store, lease, 3)
-    await put(store, lease, 4)
-    assert await numbers(store) == [0, 1, 2, 4]
-
-
-async def test_what_can_not_be_written_to_the_tables_yet_is_tried_again(
-    store: SqliteStore, lease: Lease, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    full = True
-
-    def commit_rows(*given: Any) -> None:
-        if full:
-            raise DiskFull("the disk is full")
-        real(*given)
-
-    real = store._commit_rows
-    monkeypatch.setattr(store, "_commit_rows", commit_rows)
-    monkeypatch.setattr(sqlite, "APPLY_SECONDS", 0.01)
-    monkeypatch.setattr(sqlite, "APPLY_AGAIN_SECONDS", 0.01)
-    await put(store, lease, 1)
-    with pytest.raises(DiskFull):
-        await numbers(store)
-    await asyncio.sleep(0.05)
-    full = False
-    await until(lambda: in_tables(path) == [0, 1])
+    before = [slots_of(file) for file in files_of(owner.path)]
+    assert owner.log(body, fail) is False
+    assert [slots_of(file) for file in files_of(owner.path)] == before

@@ -17,7 +17,7 @@ from wonder.objects.store import Objects
 from wonder.storage.clock import utc_now
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import LEASE_MS, check_lease
-from wonder.storage.store import Entry, Fence, Row, Store, Value
+from wonder.storage.store import Entry, Fence, Meanwhile, Row, Store, Value
 from wonder.storage.tenancy import ensure_default
 
 
@@ -54,6 +54,24 @@ class FaultyStore:
         if error:
             raise error
 
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+        """Log facts, which counts as a commit, or fail."""
+        when, error = self.faults.get(self.commits + 1, ("", None))
+        if error and when == "before":
+            self._count_entry(error)
+            raise error
+        if not self._store.log(entry, fence, meanwhile):
+            return False
+        self._count_entry(error)
+        if error:
+            raise error
+        return True
+
+    def _count_entry(self, error: WonderError | None) -> None:
+        self.commits += 1
+        self.hits += error is not None
+        self.faults.pop(self.commits, None)
+
 
 class KillingStore:
     """Ends its process with SIGKILL at the n-th commit (`before`, `during`, `after`) or reading (`read`).
@@ -88,6 +106,28 @@ class KillingStore:
         elif self._moment == "after":
             await self._store.commit(entries, fence=fence, **options)
         _end()
+
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+        """Log facts, which counts as a commit, or end; `during` it is on its way, and nobody knows if it arrives."""
+        is_now = self.commits + 1 == self._number and not self._statement and self._moment not in ("read", "never")
+        if is_now and self._moment == "before":
+            _end()
+
+        def then() -> None:
+            meanwhile()
+            if is_now and self._moment == "during":
+                _end()
+
+        if not self._store.log(entry, fence, then):
+            return False
+        self.commits += not self._statement
+        if is_now:
+            _end()
+        return True
+
+    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
+        """Look nothing up at once, so that all that is read is counted."""
+        return None
 
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Read, or end."""

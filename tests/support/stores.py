@@ -26,3 +26,5 @@ def remove_sqlite_files(path: Path) -> None:
     """Remove a database file with its log, which would otherwise stay until the temporary folder goes."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for left in path.parent.glob(f"{path.name}-facts-*"):
+        left.unlink()

@@ -20,10 +20,11 @@ from support.systems import bundle, calls, line, waits
 from support.triggers import give, source, trigger, triggered
 from wonder.app.api import Run, RunResult, Wonder
 from wonder.app.opening import open_wonder
+from wonder.coordinator import facts_log
 from wonder.errors import WonderError
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.files import Incoming
-from wonder.storage import sqlite
+from wonder.storage import sqlite_commits
 from wonder.storage.runs.headers import list_runs
 from wonder.storage.runs.looking import inbox_of_run
 
@@ -82,15 +83,25 @@ DEFINITION: dict[str, Any] = {
 
 STEPS_COUNT = 80
 _NAMES = [f"step-{number}" for number in range(STEPS_COUNT)]
-STEPS = bundle(
-    "steps",
-    {
-        name: calls("effect", input_mapping={"name": name, "key": "$.input.key"}, output_mapping={"state.n": "$.name"})
-        for name in _NAMES
-    },
-    line(*_NAMES),
-    context_schema={"type": "object", "properties": {"n": {"type": "string"}}},
-)
+_STEP = {"ref": "it", "action": "effect", "input_mapping": "$.input", "output_mapping": {"output.name": "$.name"}}
+# One task for all: what is compiled for a node reads the database, which brings steps to its tables.
+STEPS = {
+    **bundle(
+        "steps",
+        {
+            name: {
+                "task": "step",
+                "input_mapping": {"name": name, "key": "$.input.key"},
+                "output_mapping": {"state.n": "$.name"},
+            }
+            for name in _NAMES
+        },
+        line(*_NAMES),
+        context_schema={"type": "object", "properties": {"n": {"type": "string"}}},
+    ),
+    "tasks": {"step": {"steps": [_STEP]}},
+    "actions": {"effect": {"kind": "python", "implementation": {"function": "tests:effect"}}},
+}
 
 CHARGES = bundle(
     "charges",
@@ -210,7 +221,8 @@ async def charge(url: str, folder: str, moment: str, number: str) -> None:
 
 async def go_on(url: str, folder: str, moment: str, number: str) -> None:
     """Run one run alone, step after step; MOMENT is as for `work`. Nothing is left to time that passes."""
-    sqlite.FAST_SECONDS = sqlite.QUICK_SECONDS = sqlite.APPLY_SECONDS = 60.0
+    sqlite_commits.FAST_SECONDS = sqlite_commits.QUICK_SECONDS = 60.0
+    facts_log.UNSETTLED_MS = 60_000
     effects = Effects(Path(folder), int(number) if moment == "result" else None)
 
     def wrap(store: Any) -> KillingStore:

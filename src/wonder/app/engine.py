@@ -134,14 +134,15 @@ class Engine:
         """Go on with what was under way, and keep going until closed."""
         # First of all, because going on with many runs may take longer than a lease.
         self._keeping = asyncio.create_task(self._keep_going())
+        if self._runs != "all":
+            self.coordinator.mine = set()
+            self.starter.takes_on = self._runs == "own"
+        await self.recovery.take_untaken()
         await self._spending.recover()
         if self._secrets:
             await self._secrets.recall()
         if self._runs == "all":
             await self.recovery.recover()
-        else:
-            self.coordinator.mine = set()
-            self.starter.takes_on = self._runs == "own"
         self._recovered.set()
 
     async def close(self) -> None:

@@ -51,6 +51,18 @@ class LocalWorker:
             self._spawn_or_begin(work, known)
         return work
 
+    def prepare(self, dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> "LocalWork | None":
+        """Begin a task as far as nobody can tell; None if that can't be now."""
+        known = self._tasks.get((dispatch.task_id, dispatch.task_version))
+        if not isinstance(known, CompiledTask):
+            return None
+        work = LocalWork(dispatch, on_done)
+        return work if work.prepare(self._executor, known) else None
+
+    def begin(self, prepared: "LocalWork") -> bool:
+        """Go on with a task that was prepared; False if it has to be started anew."""
+        return prepared.begin_prepared(self._executor)
+
     def _spawn_or_begin(self, work: "LocalWork", known: CompiledTask | Failure) -> None:
         if isinstance(known, Failure):
             self._spawn(work.fail_later(known))
@@ -132,9 +144,27 @@ class LocalWork:
         """Give it to the executor, unless it was cancelled while its task was compiled."""
         if self._cancelled:
             return
+        self._under_way = executor.start(task, self.dispatch.input, self._origin, self._done)
+
+    def prepare(self, executor: Executor, task: CompiledTask) -> bool:
+        """Begin it as far as nobody can tell; False if that can't be now."""
+        self._under_way = executor.prepare(task, self.dispatch.input, self._origin, self._done)
+        return self._under_way is not None
+
+    def begin_prepared(self, executor: Executor) -> bool:
+        """Go on with it; False if it has to be started anew."""
+        return self._under_way is not None and executor.begin(self._under_way)
+
+    def discard(self) -> None:
+        """Give it up before it may have had any effect."""
+        if self._under_way is not None:
+            self._under_way.discard()
+            self._under_way = None
+
+    @property
+    def _origin(self) -> Origin:
         dispatch = self.dispatch
-        origin = Origin(dispatch.project_id, dispatch.run_id, dispatch.node_ref, dispatch.path_id, dispatch.token_id)
-        self._under_way = executor.start(task, dispatch.input, origin, self._done)
+        return Origin(dispatch.project_id, dispatch.run_id, dispatch.node_ref, dispatch.path_id, dispatch.token_id)
 
     def cancel(self) -> None:
         """Abort it."""

@@ -1,4 +1,8 @@
-"""Group commit: while one commit is under way, the next batch fills with whatever all runs bring."""
+"""Group commit: while one commit is under way, the next batch fills with whatever all runs bring.
+
+Where all that a batch holds follows from facts that may be logged (logged_facts.py), these are logged, and the batch
+stays open for more rows until it goes to the tables.
+"""
 
 import asyncio
 from collections.abc import Callable, Container, Coroutine, Sequence
@@ -7,6 +11,7 @@ from typing import Any
 from wonder.coordinator import at_once
 from wonder.coordinator.errors import CommitFailed
 from wonder.coordinator.live import LiveRun
+from wonder.coordinator.logged_facts import LoggedFact, encode_facts
 from wonder.engine.decisions import Decision
 from wonder.errors import WonderError
 from wonder.storage.runs.leases import Lease
@@ -27,12 +32,20 @@ class GroupCommit:
         store: Store,
         lease: Lease,
         release: Callable[[Decided], None],
-        lose: Callable[[set[LiveRun], WonderError], None],
+        lose: Callable[[set[LiveRun], list[LoggedFact], WonderError], None],
         acted_on: Container[type[Decision]],
     ) -> None:
         self._store, self._lease, self._release, self._lose = store, lease, release, lose
         self._acted_on = acted_on
+        self.settles = True
+        """Whether a commit brings to the tables all that was logged: not while facts wait to be taken once more."""
         self._batch = Batch()
+        self.on_logged: Callable[[], None] = lambda: None
+        """Hears that something is durable whose rows are in the open batch, and are to go to the tables some time."""
+        # Of the open batch: facts that are logged, those that are not yet, and whether there is nothing else to store.
+        self._logged: list[LoggedFact] = []
+        self._fresh: list[LoggedFact] = []
+        self._has_only_logged = True
         self._decided: list[tuple[LiveRun, list[Decision]]] = []
         self._runs: set[LiveRun] = set()
         self._waiting: list[asyncio.Future[None]] = []
@@ -52,18 +65,54 @@ class GroupCommit:
         """What is in the open batch, and is to be acted on once it is durable."""
         return self._decided
 
-    def add(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> None:
-        """Put the decisions of a run into the open batch; it is committed as soon as the writer is free."""
+    def add(self, run: LiveRun, decisions: list[Decision], now_ms: int, logged: LoggedFact | None = None) -> None:
+        """Put the decisions of a run into the open batch; it is stored as soon as the writer is free.
+
+        `logged` is the fact that they follow from, if it is enough to log that.
+        """
         if not decisions:
             return
+        self._decided.append((run, self._add(run, decisions, now_ms)))
+        if logged is None:
+            self._has_only_logged = False
+        else:
+            self._fresh.append(logged)
+        self._schedule()
+
+    def add_logged(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> list[Decision]:
+        """Put what follows from a fact that is being logged into the open batch; gives what is to be acted on then."""
+        return self._add(run, decisions, now_ms)
+
+    def keep(self, logged: LoggedFact) -> None:
+        """Keep a fact that is logged, and whose rows are in the open batch."""
+        self._logged.append(logged)
+        self.on_logged()
+
+    def release_later(self, run: LiveRun, decisions: list[Decision]) -> None:
+        """Have what follows from a fact that is logged acted on only when its rows are in the tables."""
+        self._decided.append((run, decisions))
+        self._has_only_logged = False
+
+    @property
+    def is_logged(self) -> bool:
+        """Whether all that is in the open batch is durable, and nothing is on its way."""
+        return not self._fresh and self._has_only_logged and self._committing is None and self._held is None
+
+    async def settle(self) -> None:
+        """Have the rows of all that is logged in the tables, if that can be."""
+        if self._logged:
+            self.begin(to_tables=True)
+        while self._stopped is None and (self._committing is not None or self._logged):
+            await self._stored()
+
+    def _add(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> list[Decision]:
         if run not in self._runs:
             self._runs.add(run)
             run.uncommitted += 1
         self._batch.add(run.record, decisions, now_ms)
         # The others are rows now. Let go here, they leave their memory to the next run's, while it is in the cache.
         acted_on = self._acted_on
-        self._decided.append((run, [one for one in decisions if type(one) in acted_on]))
-        self.touch()
+        return [one for one in decisions if type(one) in acted_on]
 
     def hold(self) -> None:
         """Wait a moment with the open batch, for what is about to come along, unless other runs are in it."""
@@ -72,6 +121,10 @@ class GroupCommit:
 
     def touch(self) -> None:
         """Have the open batch committed."""
+        self._has_only_logged = False
+        self._schedule()
+
+    def _schedule(self) -> None:
         if self._held is not None and len(self._runs) > 1:
             self._let_go()
         if not self._scheduled and self._committing is None and self._held is None:
@@ -79,28 +132,51 @@ class GroupCommit:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._begin_in_turn)
 
-    def begin(self) -> None:
-        """Commit the open batch now, unless a commit is under way; for who knows that nothing more is about to come."""
+    def begin(self, *, to_tables: bool = False) -> None:
+        """Store the open batch now, unless a commit is under way; for who knows that nothing more is about to come."""
         # One commit at a time: what is decided later may not be stored before what it stands on.
         if self._committing is not None or self._stopped is not None or self._batch.is_empty:
             return
         self._forget_hold()
-        batch, decided, runs, waiting = self._batch, self._decided, self._runs, self._waiting
+        if not to_tables and self._log():
+            return
+        batch, decided, runs, waiting, facts = self._batch, self._decided, self._runs, self._waiting, self._logged
         self._open()
         self._committing_for = waiting
-        work = self._committing = self._commit(batch, decided, runs, waiting)
+        work = self._committing = self._commit(batch, decided, runs, waiting, facts)
         rest = at_once.begin(work) if self._store.commits_at_once else work
         if rest is not None:
             self._committing = asyncio.get_running_loop().create_task(self._finish(rest))
+
+    def _log(self) -> bool:
+        """Make facts durable without their rows, and act on them; False if the batch has to go to the tables."""
+        if not (self._has_only_logged and self.settles and self._batch.only_goes_on):
+            return False
+        entry = encode_facts(self._fresh) if self._fresh else None
+        if entry is None:
+            return not self._fresh
+        try:
+            if not self._store.log(entry, self._lease.fence, _nothing):
+                return False
+        except WonderError as error:
+            self.fail_open(error)
+            return True
+        self._logged += self._fresh
+        decided, waiting = self._decided, self._waiting
+        self._fresh, self._decided, self._waiting = [], [], []
+        self.on_logged()
+        _tell(waiting)
+        self._release(decided)
+        return True
 
     def durable(self) -> "asyncio.Future[None]":
         """Give what is done once all that was added so far is durable, and fails if that can't be."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self._stopped is not None:
             future.set_exception(self._stopped)
-        elif not self._batch.is_empty:
+        elif self._fresh or not (self._has_only_logged or self._batch.is_empty):
             self._waiting.append(future)
-            self.touch()
+            self._schedule()
         elif self._committing is not None:
             self._committing_for.append(future)
         else:
@@ -110,14 +186,22 @@ class GroupCommit:
     async def drain(self) -> None:
         """Wait until nothing is open or under way, whether it could be stored or not."""
         while self._stopped is None and (self._committing is not None or not self._batch.is_empty):
-            await asyncio.wait([self.durable()])
+            await self._stored()
 
-    def fail_open(self, error: WonderError) -> None:
-        """Give up the open batch, and all that was decided since its beginning."""
-        lost, unheard = self._runs, self._waiting
+    async def _stored(self) -> None:
+        """Wait until what is in the open batch is in the tables, or can't be."""
+        if not self._batch.is_empty:
+            self.touch()
+        done = self.durable()
+        await asyncio.wait([done])
+        done.exception()  # Whoever loses something by it is told.
+
+    def fail_open(self, error: WonderError, *runs: LiveRun) -> None:
+        """Give up the open batch, all that was decided since its beginning, and these runs."""
+        lost, unheard, facts = self._runs.union(runs), self._waiting, self._logged
         self._open()
         _tell(unheard, error)
-        self._lose(lost, error)
+        self._lose(lost, facts, error)
 
     def stop(self, error: WonderError) -> None:
         """Write nothing any more; whoever waits for something to be durable hears why."""
@@ -149,31 +233,45 @@ class GroupCommit:
 
     def _open(self) -> None:
         self._batch, self._decided, self._runs, self._waiting = Batch(), [], set(), []
+        self._logged, self._fresh, self._has_only_logged = [], [], True
 
     async def _commit(
-        self, batch: Batch, decided: Decided, runs: set[LiveRun], waiting: list[asyncio.Future[None]]
+        self,
+        batch: Batch,
+        decided: Decided,
+        runs: set[LiveRun],
+        waiting: list[asyncio.Future[None]],
+        facts: list[LoggedFact],
     ) -> None:
         try:
-            await batch.commit(self._store, fence=self._lease.fence)
+            await batch.commit(self._store, fence=self._lease.fence, settles=self.settles)
         except Exception as error:
             self._committing = None
             told = error if isinstance(error, WonderError) else CommitFailed(error)
             # What was decided since stands on what was not stored: it goes as well.
-            lost, unheard = runs | self._runs, waiting + self._waiting
+            lost, unheard, facts = runs | self._runs, waiting + self._waiting, facts + self._logged
             self._open()
             _tell(unheard, told)
-            self._lose(lost, told)
+            self._lose(lost, facts, told)
             return
         self._committing = None
         for run in runs:
             run.uncommitted -= 1
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
-        self._release(decided)
+        _tell(waiting)
+        # Those that had only logged facts in it may rest now as well.
+        acting = {run for run, _ in decided}
+        self._release([*decided, *[(run, []) for run in runs if run not in acting]])
 
 
-def _tell(waiting: Sequence["asyncio.Future[None]"], error: WonderError) -> None:
+def _tell(waiting: Sequence["asyncio.Future[None]"], error: WonderError | None = None) -> None:
     for future in waiting:
-        if not future.done():
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(None)
+        else:
             future.set_exception(error)
+
+
+def _nothing() -> None:
+    """Nothing is left to do while facts are on their way: all was decided before."""

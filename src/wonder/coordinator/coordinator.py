@@ -10,10 +10,12 @@ from wonder.coordinator.background import Background
 from wonder.coordinator.commits import GroupCommit
 from wonder.coordinator.ends import Ends
 from wonder.coordinator.errors import CommitFailed, EngineStopped
+from wonder.coordinator.facts_log import FactsLog
 from wonder.coordinator.live import LiveRun
+from wonder.coordinator.logged_facts import LoggedFact, LoggedIds
 from wonder.coordinator.programs import Programs
 from wonder.coordinator.timers import NearTimers
-from wonder.coordinator.worker import Clock, Dispatch, TaskEnded, Worker
+from wonder.coordinator.worker import Clock, Dispatch, PreparedWork, TaskEnded, Worker
 from wonder.engine.decide import decide, redispatch
 from wonder.engine.decisions import (
     AbortTask,
@@ -80,7 +82,9 @@ class Coordinator:
         self.mine: set[str] | None = None
         """The runs whose tasks are dispatched here, None for all; those of others are left to another engine."""
         self._worker, self._lease = worker, lease
-        self.commits = GroupCommit(store, lease, self._release, self._lose, _ACTS.keys())
+        self.commits = GroupCommit(store, lease, self.release, self._lose, _ACTS.keys())
+        self._prepared: tuple[str, PreparedWork] | None = None
+        self.facts_log = FactsLog(self, store, lease)
         self._live: dict[str, LiveRun] = {}
         self._loading: dict[str, asyncio.Task[dict[str, LiveRun]]] = {}
         self._broken: dict[str, Failure] = {}
@@ -129,30 +133,51 @@ class Coordinator:
         """Let the engine decide on a fact, and put what follows into the open batch."""
         if self._stopped is not None:
             return
-        started, now_ms, was_ended = self.clock.monotonic_ms(), self.clock.now_ms(), run.state.ended
+        now_ms, was_ended = self.clock.now_ms(), run.state.ended
+        logged = self.facts_log.to_log(run, fact, now_ms)
+        if logged is None:
+            decisions = self.decide(run, fact, now_ms, self.new_id, self._over_time())
+        else:
+            ids = LoggedIds(logged.token_id, self.new_id)
+            decisions = self.decide(run, fact, now_ms, ids, None)
+            if ids.count > 1:
+                logged = None  # Taken once more, it would not give the same ids.
+        if decisions is None:
+            return
         try:
-            decisions = decide(
-                run.state,
-                fact,
-                now_ms=now_ms,
-                new_id=self.new_id,
-                over_time=lambda: self.clock.monotonic_ms() - started > _TURN_MS,
-            )
+            self.commits.add(run, decisions, now_ms, logged)
+            if run.program.workflow.has_transforms:
+                self._begin_transforms(run, decisions)
+            self.snapshot_if_due(run, was_ended, now_ms)
+        except Exception as error:
+            self.fail_writing(run, fact, error)
+
+    def _over_time(self) -> Callable[[], bool]:
+        started = self.clock.monotonic_ms()
+        return lambda: self.clock.monotonic_ms() - started > _TURN_MS
+
+    def decide(
+        self, run: LiveRun, fact: Fact, now_ms: int, new_id: NewId, over_time: Callable[[], bool] | None
+    ) -> list[Decision] | None:
+        """Let the engine decide; None if it fails, which fails the run."""
+        try:
+            return decide(run.state, fact, now_ms=now_ms, new_id=new_id, over_time=over_time)
         except Exception as error:
             log.exception("the engine failed on %s of run %s", type(fact).__name__, run.id)
             self._break(run, error, again=not isinstance(fact, RunBroken))
-            return
-        try:
-            self.commits.add(run, decisions, now_ms)
-            if run.program.workflow.has_transforms:
-                self._begin_transforms(run, decisions)
-            if run.is_due_for_snapshot(was_ended):
-                self.commits.batch.snapshot(take_snapshot(run.state), now_ms)
-        except Exception as error:
-            # Half of its rows may be in the batch: none of them may be written.
-            log.exception("what %s of run %s led to can't be written", type(fact).__name__, run.id)
-            self._break(run, error, again=not isinstance(fact, RunBroken))
-            self.commits.fail_open(CommitFailed(error))
+            return None
+
+    def snapshot_if_due(self, run: LiveRun, was_ended: bool, now_ms: int) -> None:
+        """Take a snapshot of a run if its project's policy asks for one now."""
+        if run.is_due_for_snapshot(was_ended):
+            self.commits.batch.snapshot(take_snapshot(run.state), now_ms)
+
+    def fail_writing(self, run: LiveRun, fact: Fact, error: Exception) -> None:
+        """Give up the open batch, and fail the run that could not be put into it."""
+        # Half of its rows may be in the batch: none of them may be written.
+        log.exception("what %s of run %s led to can't be written", type(fact).__name__, run.id, exc_info=error)
+        self._break(run, error, again=not isinstance(fact, RunBroken))
+        self.commits.fail_open(CommitFailed(error))
 
     def bring(self, run_id: str, fact: Fact) -> None:
         """Bring a fact to a run, wherever it is; a run that has ended, or never was, does not hear of it."""
@@ -310,6 +335,11 @@ class Coordinator:
             self.on_status(run, run.state.status)
         broken = {run_id: self._broken.pop(run_id, None) for run_id in run_ids}
         for run in runs:
+            self.facts_log.take_again(run)
+        self.facts_log.forget(run_ids)
+        for run in runs:
+            if run.dropped:
+                continue
             if failure := broken[run.id]:
                 # Nothing is done again: it would lead to the same failure, and the world would see it each time.
                 self.take(run, RunBroken(failure))
@@ -345,7 +375,7 @@ class Coordinator:
             self.take(run, fact)
             self.rest(run)
 
-    def _release(self, decided: Sequence[tuple[LiveRun, list[Decision]]]) -> None:
+    def release(self, decided: Sequence[tuple[LiveRun, list[Decision]]]) -> None:
         """Act on decisions that are durable now."""
         self._pause_ms = 0.0
         if self._stopped is not None:
@@ -359,11 +389,35 @@ class Coordinator:
             except Exception as error:
                 log.exception("what was decided for run %s can't be carried out", run.id)
                 self._break(run, error, again=True)
+        self._discard_prepared()
         for run, _ in decided:
             self.rest(run)
 
-    def _lose(self, runs: set[LiveRun], error: WonderError) -> None:
-        """Forget runs whose commit failed: their rows are the truth, and they are loaded again from there."""
+    def prepare(self, run: LiveRun, decisions: list[Decision]) -> None:
+        """Begin with the task that a fact leads to, as far as nobody can tell, while the fact is not durable yet.
+
+        It waits for that before it does anything (`_dispatch`), and goes with a fact that can't be written.
+        """
+        if len(decisions) != 1 or self._acts is _LAST_ACTS:
+            return
+        order = decisions[0]
+        dispatch = self._order(run, order) if type(order) is DispatchTask else None
+        if dispatch is not None:
+            work = self._worker.prepare(dispatch, lambda ended: self._task_ended(run, ended))
+            self._prepared = None if work is None else (dispatch.token_id, work)
+
+    def _discard_prepared(self) -> None:
+        if self._prepared is not None:
+            self._prepared[1].discard()
+            self._prepared = None
+
+    def _lose(self, runs: set[LiveRun], facts: list[LoggedFact], error: WonderError) -> None:
+        """Forget runs whose commit failed: their rows are the truth, and they are loaded again from there.
+
+        What is logged is true as well, and follows upon the rows.
+        """
+        self._discard_prepared()
+        self.facts_log.lose(facts)
         if self._stopped is not None:
             return
         if isinstance(error, LeaseLost):
@@ -437,14 +491,27 @@ class Coordinator:
             self.commits.hold()
 
     def _dispatch(self, run: LiveRun, order: DispatchTask) -> None:
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared[0] == order.token_id and self._worker.begin(prepared[1]):
+            run.tasks[order.token_id] = prepared[1]
+        elif dispatch := self._order(run, order):
+            run.tasks[order.token_id] = self._worker.start(dispatch, lambda ended: self._task_ended(run, ended))
+        else:
+            return
+        if not self._young:
+            self.clock.after(_SHOWN_AFTER_MS, self._show_executing)
+        self._young.append((self.clock.now_ms(), run, order.token_id))
+
+    def _order(self, run: LiveRun, order: DispatchTask) -> Dispatch | None:
+        """Say what a worker is to do; None if there is nothing to do any more, or not here."""
         token = run.state.tokens.get(order.token_id)
         if token is None or run.dropped or order.token_id in run.tasks:
-            return
+            return None
         if token.status not in _WORKING:
-            return  # a transform, which has ended before it was durable that it had begun
+            return None  # a transform, which has ended before it was durable that it had begun
         if self.mine is not None and run.id not in self.mine:
-            return
-        dispatch = Dispatch(
+            return None
+        return Dispatch(
             run.project_id,
             run.id,
             order.token_id,
@@ -454,17 +521,19 @@ class Coordinator:
             order.task_version,
             order.input,
         )
-        run.tasks[order.token_id] = self._worker.start(dispatch, lambda ended: self._task_ended(run, ended))
-        if not self._young:
-            self.clock.after(_SHOWN_AFTER_MS, self._show_executing)
-        self._young.append((self.clock.now_ms(), run, order.token_id))
 
     def _task_ended(self, run: LiveRun, ended: TaskEnded) -> None:
-        if not run.dropped and run.tasks.pop(ended.token_id, None) is not None:
-            self.take(run, ended)
-            if len(self._live) == 1 and not run.tasks:
-                # Nobody else has anything under way that could come along with the same commit.
-                self.commits.begin()
+        if run.dropped or run.tasks.pop(ended.token_id, None) is None:
+            return
+        if self._is_alone(run) and self._stopped is None and self.facts_log.go_on(run, ended):
+            return
+        self.take(run, ended)
+        if self._is_alone(run):
+            self.commits.begin()
+
+    def _is_alone(self, run: LiveRun) -> bool:
+        """Say whether nobody else has anything under way that could come along with the same commit."""
+        return len(self._live) == 1 and not run.tasks
 
     def _show_executing(self) -> None:
         """Let tasks that take longer be seen as executing (CTL-1)."""

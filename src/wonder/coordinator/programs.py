@@ -27,6 +27,8 @@ class Program(Struct, frozen=True):
     definition: WorkflowDef
     workflow: CompiledWorkflow
     plan: ContextPlan
+    loggable: frozenset[str]
+    """The nodes that lead to one other task (coordinator/logged_facts.py)."""
 
 
 class Programs:
@@ -72,7 +74,9 @@ class Programs:
         )
         self.on_load(actions.values())
         triggers = await load_triggers(self._reader, *key)
-        program = Program(definition, compile_workflow(definition, tasks, actions, triggers), plan)
+        workflow = compile_workflow(definition, tasks, actions, triggers)
+        loggable = frozenset(node.id for node in workflow.nodes.values() if node.leads_to_one_task)
+        program = Program(definition, workflow, plan, loggable)
         self._programs[key] = program
         while len(self._programs) > _KEPT:
             self._programs.popitem(last=False)

@@ -42,6 +42,14 @@ class Recovery:
         coordinator.load = self._load
         coordinator.on_lost = self.reconcile
 
+    async def take_untaken(self) -> None:
+        """Take what the owner before has logged, and not brought to the tables."""
+        coordinator = self._coordinator
+        if run_ids := coordinator.facts_log.untaken:
+            # All together, so that one commit brings all of them to the tables.
+            await coordinator.wake(run_ids)
+            await coordinator.durable()
+
     async def recover(self) -> int:
         """Go on with all runs that were under way, and give how many; parked ones stay parked."""
         await self._starter.admission.load()

@@ -15,7 +15,7 @@ from wonder.engine.facts import RunStarted
 from wonder.engine.limits import Limits
 from wonder.engine.state import RunState
 from wonder.language.values import JsonValue, check_value, is_plain
-from wonder.storage.definitions import newest_version
+from wonder.storage.definitions import newest_version, newest_version_at_once
 from wonder.storage.runs.headers import load_headers
 from wonder.storage.runs.loading import LoadedRun
 from wonder.storage.runs.recording import Batch
@@ -135,8 +135,13 @@ class Starter:
         """Give the program of a definition version, or of the newest."""
         if version is None:
             # The newest when it is started; a new version never changes a run under way (RES-4).
-            version = await self._newest_versions.get(workflow_def_id)
+            version = self._newest_at_once(workflow_def_id) or await self._newest_versions.get(workflow_def_id)
         return await self._coordinator.programs.get(workflow_def_id, version)
+
+    def _newest_at_once(self, workflow_def_id: str) -> int | None:
+        # Only for a lone start: many at the same moment share one answer.
+        coordinator = self._coordinator
+        return None if coordinator.live_count else newest_version_at_once(coordinator.store, workflow_def_id)
 
     async def settings(self, project_id: str) -> ProjectSettings:
         """Give a project's settings, at most a second old."""

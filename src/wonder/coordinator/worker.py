@@ -1,7 +1,7 @@
 """What the coordinator asks of workers, and of the clock: whoever wires the parts gives both."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -31,8 +31,21 @@ class Work(Protocol):
         """Abort it; what it still brings is late."""
 
 
+class PreparedWork(Work, Protocol):
+    """A task that has begun as far as nobody outside can tell: nothing was done for it yet that has any effect."""
+
+    def discard(self) -> None:
+        """Give it up."""
+
+
 class Worker(Protocol):
     """Runs tasks."""
+
+    def prepare(self, dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> PreparedWork | None:
+        """Begin a task that may have no effect yet; None if that can't be now, and it is to be started in its turn."""
+
+    def begin(self, prepared: Any) -> bool:
+        """Go on with a task that was prepared here; False if it has to be started anew."""
 
     def start(self, dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> Work:
         """Take a task on; `on_done` is called in the loop, exactly once, and never before this returns."""

@@ -159,6 +159,18 @@ class CompiledNode:
         self.joins: tuple[Join, ...] = ()
         """Fan-ins of all the branches that leaving this node makes, in the order written."""
 
+    @property
+    def leads_to_one_task(self) -> bool:
+        """Whether a run that leaves it goes on with the task of one other node, whichever is chosen."""
+        return bool(self.tiers) and all(
+            not tier.fans_out and len(tier.transitions) == 1 and _is_plain(tier.transitions[0]) for tier in self.tiers
+        )
+
+
+def _is_plain(transition: CompiledTransition) -> bool:
+    makes_branches = transition.foreach is not None or transition.spawn_count is not None
+    return transition.to.kind == "task" and transition.join is None and not makes_branches
+
 
 class CompiledTrigger:
     """A workflow to start when a run has completed (PHS-6); its refs are functions of the run's context."""

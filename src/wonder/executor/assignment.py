@@ -16,7 +16,7 @@ class Assignment:
     `abandon` is told why, when an action ignores that it was cancelled.
     """
 
-    __slots__ = ("_cancellations", "abandon", "due_ms", "origin", "services", "worker")
+    __slots__ = ("_cancellations", "abandon", "due_ms", "is_ahead", "origin", "services", "worker")
 
     def __init__(
         self,
@@ -24,9 +24,12 @@ class Assignment:
         origin: Origin,
         abandon: Callable[[Failure], None],
         worker: "asyncio.Task[Any]",
+        is_ahead: bool = False,
     ) -> None:
         self.services, self.origin, self.abandon, self.worker = services, origin, abandon, worker
         self._cancellations = 0
+        self.is_ahead = is_ahead
+        """Whether it has begun before anything may be done for it (executor/ahead.py)."""
         self.due_ms: float | None = None
         """The time of day when the time of the whole task is over."""
 

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
+from typing import Any
 
 from wonder.actions.exceptions import message_of
 from wonder.actions.protocol import Origin
+from wonder.executor import ahead
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledTask
 from wonder.executor.environment import Timer
@@ -50,6 +52,26 @@ class Executor:
         else:
             self._line.append(taken)
         return taken
+
+    def prepare(
+        self, task: CompiledTask, input: JsonValue, origin: Origin, on_done: Callable[[TaskResult], None]
+    ) -> "TaskUnderWay | None":
+        """Begin a task as far as nobody can tell; None if that can't be now. `begin` or `discard` has to follow."""
+        hand = self._free_hand
+        if hand is None or self._under_way or not hand.may_go_on(self.services.environment.monotonic_ms()):
+            return None
+        taken = TaskUnderWay(self, task, input, origin, on_done)
+        return taken if taken.begin_ahead(hand.worker) else None
+
+    def begin(self, prepared: "TaskUnderWay") -> bool:
+        """Go on with a task that was prepared; False if it was too long ago, and it has to be started anew."""
+        hand = self._free_hand
+        if hand is None or hand.following is not None or hand.worker is not prepared.worker:
+            prepared.discard()
+            return False
+        self._under_way.add(prepared)
+        hand.following = prepared
+        return True
 
     async def run(self, task: CompiledTask, input: JsonValue, origin: Origin) -> TaskResult:
         """Run a task and return its result; cancelled, it cancels the task and waits for its end, the grace at most."""
@@ -154,6 +176,7 @@ class TaskUnderWay:
     """A task that an executor has taken on."""
 
     __slots__ = (
+        "_ahead",
         "_ended",
         "_execution",
         "_executor",
@@ -180,6 +203,7 @@ class TaskUnderWay:
         """Who carries it out; nobody yet where it is to follow upon another task."""
         self._grace: Timer | None = None
         self._has_begun = False
+        self._ahead: Coroutine[Any, Any, TaskResult | None] | None = None
         self._ended: asyncio.Future[None] | None = None
         self.is_done = False
 
@@ -208,13 +232,40 @@ class TaskUnderWay:
 
     async def run(self, worker: "asyncio.Task[None] | None") -> TaskResult | None:
         """Run it; gives the result to deliver, or None when nobody waits for it any more. For its executor to call."""
+        begun, self._ahead = self._ahead, None
+        if begun is None:
+            return await self._run(worker, is_ahead=False)
+        try:
+            waits_for = begun.send(None)
+        except StopIteration as end:
+            # Most often there is nothing to wait for.
+            result: TaskResult | None = end.value
+            return result
+        return await ahead.rest(begun, waits_for)
+
+    def begin_ahead(self, worker: "asyncio.Task[None]") -> bool:
+        """Run it as far as nobody can tell; False if it has to begin anew. For its executor to call."""
+        self._ahead = self._run(worker, is_ahead=True)
+        if ahead.begin(self._ahead):
+            return True
+        self._forget()
+        return False
+
+    def discard(self) -> None:
+        """Give it up before it may have had any effect."""
+        if self._ahead is not None:
+            self._ahead.close()
+        self._forget()
+
+    async def _run(self, worker: "asyncio.Task[None] | None", *, is_ahead: bool) -> TaskResult | None:
         execution = self._execution
         if self._grace or not execution:
             return None  # It was cancelled before it began.
         assert worker, "somebody carries it out"
         self._has_begun, self.worker = True, worker
         try:
-            result = await execution.run(Assignment(self._executor.services, self._origin, self._abandon, worker))
+            assignment = Assignment(self._executor.services, self._origin, self._abandon, worker, is_ahead)
+            result = await execution.run(assignment)
         except asyncio.CancelledError:
             result = execution.result(_CANCELLED)
         except Exception as error:
@@ -241,11 +292,14 @@ class TaskUnderWay:
         if self._ended and not self._ended.done():
             self._ended.set_result(None)
         on_done = self._on_done
-        # Let go of all that leads back here: of a task that has ended nothing may be left to the garbage collector,
-        # which looks at everything in memory to find it.
-        self._on_done = self._execution = self.worker = None
+        self._forget()
         assert on_done
         on_done(result)
+
+    def _forget(self) -> None:
+        # Let go of all that leads back here: of a task that has ended nothing may be left to the garbage collector,
+        # which looks at everything in memory to find it.
+        self._on_done = self._execution = self.worker = self._ahead = None
 
 
 _CANCELLED = Failure("TASK_CANCELLED", "the task was cancelled")

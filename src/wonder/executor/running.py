@@ -8,6 +8,7 @@ from msgspec import UNSET
 from wonder.actions.protocol import NOTHING_USED, Metric, TaskContext, Usage
 from wonder.definitions.records.tasks import StepOutcome
 from wonder.errors import WonderError
+from wonder.executor import ahead
 from wonder.executor.acting import Acting
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledStep, CompiledTask, chosen_outcome
@@ -161,7 +162,14 @@ class TaskExecution:
             context = self._context
             if step.act:
                 acting = Acting(step.act, step.ref, self._assignment)
-                output = self._taken = await acting.run(step.input_mapping.apply(context))
+                given = step.input_mapping.apply(context)
+                if self._assignment.is_ahead:
+                    await ahead.leave()
+                    self._assignment.is_ahead = False
+                    started_at_ms, started_ms = environment.now_ms(), environment.monotonic_ms()
+                    if not self._steps:
+                        self._started_at_ms, self._started_ms = started_at_ms, started_ms
+                output = self._taken = await acting.run(given)
             else:
                 assert step.on_context
                 context = step.on_context.apply(context, self._metrics.append)

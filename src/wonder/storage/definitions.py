@@ -12,11 +12,13 @@ from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.records.workflows import Trigger
 from wonder.language.values import JsonValue, encode_json
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.store import Reader, Transaction, Value
+from wonder.storage.store import Reader, Row, Store, Transaction, Value
 from wonder.storage.tables import NODES, STEPS, TRANSITIONS, TRIGGERS, Table, table_of
 
 Definition: TypeAlias = WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType
 D = TypeVar("D", bound=Definition)
+
+_NEWEST = "newest_live_version(workflow_defs)"
 
 
 class Owner(Struct, frozen=True, order=True):
@@ -108,7 +110,16 @@ async def load_definition(reader: Reader, kind: type[D], id: str, version: int |
 
 async def newest_version(reader: Reader, workflow_def_id: str) -> int:
     """Tell the newest version of a workflow that is not archived; raises NotFound."""
-    rows = await reader.fetch("newest_live_version(workflow_defs)", workflow_def_id)
+    return _version(await reader.fetch(_NEWEST, workflow_def_id), workflow_def_id)
+
+
+def newest_version_at_once(store: Store, workflow_def_id: str) -> int | None:
+    """Tell the newest version of a workflow; None if it can't be told at once."""
+    rows = store.look_up(_NEWEST, workflow_def_id)
+    return None if rows is None else _version(rows, workflow_def_id)
+
+
+def _version(rows: list[Row], workflow_def_id: str) -> int:
     if not rows:
         raise NotFound("workflow", workflow_def_id)
     version = rows[0][0]

@@ -52,7 +52,7 @@ async def open_store(
         elif migrations == "require":
             await _refuse_old(store)
         if opened is not None and migrations != "leave":
-            await opened.open_journal()
+            await opened.settle_old_entries()
     except BaseException:
         await store.close()
         raise

@@ -18,7 +18,7 @@ from wonder.storage.postgres_commits import (
 )
 from wonder.storage.postgres_errors import BROKEN, translated, translated_opening
 from wonder.storage.queries import Queries, load_queries
-from wonder.storage.store import Dialect, Entry, Fence, Row, Transaction, Value
+from wonder.storage.store import Dialect, Entry, Fence, Meanwhile, Row, Settle, Transaction, Value
 from wonder.storage.url import PostgresAddress
 
 OLDEST_VERSION = 14
@@ -36,6 +36,7 @@ class PostgresStore:
 
     dialect: Dialect = "postgresql"
     commits_at_once = False
+    has_log = False
 
     def __init__(self, address: PostgresAddress, pool: Pool, *, busy_seconds: float) -> None:
         self.address = address.shown
@@ -76,6 +77,10 @@ class PostgresStore:
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Run a named query that only reads and return its rows."""
         return await self._read(name, self._queries[name], parameters)
+
+    async def fetch_unsettled(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query."""
+        return await self.fetch(name, *parameters)
 
     async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
         """Run a named query that only reads and return its rows as dicts by column name."""
@@ -118,7 +123,7 @@ class PostgresStore:
         *,
         fence: Fence | None = None,
         independent: bool = False,
-        deferrable: bool = False,
+        settles: bool | None = None,
     ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns."""
         entries = [(query, self._queries.resolve(query), rows) for query, rows in batch]
@@ -133,6 +138,21 @@ class PostgresStore:
                     with translated(query):
                         if not (independent and await self._update_many(connection, sql, rows)):
                             await _write(connection, sql, rows)
+
+    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
+        """Look nothing up: the server would have to be waited for."""
+        return None
+
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+        """Log nothing: the server writes a log of its own, and a commit is one write to it."""
+        return False
+
+    async def inherit(self) -> list[bytes]:
+        """Give nothing: every commit is in the tables."""
+        return []
+
+    def settle_by(self, settle: Settle) -> None:
+        """Do nothing: the tables are always settled."""
 
     async def _begun(
         self, connection: Connection, entries: list[Resolved], fence: Fence | None, independent: bool

@@ -13,6 +13,7 @@ from wonder.storage.store import Row, Value
 Statement: TypeAlias = tuple[str, str, Sequence[Sequence[Value]]]
 # (SQL that gives a row as long as we may write, its parameters)
 Asked: TypeAlias = tuple[str, Sequence[Value]]
+Job: TypeAlias = Callable[[apsw.Connection], None]
 
 
 def rows(sql: str, query: str, database: str, parameters: Sequence[Value], connection: apsw.Connection) -> list[Row]:

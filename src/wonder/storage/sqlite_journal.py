@@ -1,163 +1,212 @@
-"""The journal: small commits that follow quickly upon each other take one page each, and reach the tables later.
+"""The journal: a file beside the database in which a few bytes are durable sooner than rows are in the tables.
 
-A commit to the tables changes half a dozen pages for one more step of a run; an entry changes one. Entries are durable
-like any commit. Their rows are written to the tables together, in order and once: with the next commit that is no
-entry, and before anything is read through the store that wrote them. What a process left when it ended is written by
-the next one that opens the file, or has a transaction on it. That is the same work, from the same pages.
+A commit to the tables changes half a dozen pages for one more step of a run. An entry is one write, past the page cache
+(durable_file.py), of what its writer needs to come to the same rows again. The rows follow with a later commit, which
+says up to which number the tables have all: it settles the entries up to there. What a process left when it ended is
+given to the next one that takes the lease (`inherit`), which does not begin before it has settled it.
 """
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import apsw
-import msgspec
 
-from wonder.storage.errors import LeaseLost
+from wonder.storage.durable_file import DurableFile
+from wonder.storage.errors import DatabaseFailed, LeaseLost
 from wonder.storage.queries import Queries
-from wonder.storage.sqlite_errors import translated
-from wonder.storage.sqlite_jobs import Statement, exhaust
-from wonder.storage.store import Value
-
-SLOTS: Final = 32
-# With its row's own bytes an entry fills a page; all are as long, so that one takes another's place without more ado.
-ENTRY_BYTES: Final = 4_000
-_ENTRY: Final = msgspec.msgpack.Decoder()
-_ENCODER: Final = msgspec.msgpack.Encoder()
-# An integer beyond these is refused by SQLite, and not by the encoder.
-_LEAST: Final = -(2**63)
-_MOST: Final = 2**63 - 1
-# What is wrong with an entry itself: trying again would not help.
-_UNFIT: Final = (
-    apsw.BindingsError,
-    apsw.ConstraintError,
-    apsw.MismatchError,
-    apsw.SQLError,
-    apsw.TooBigError,
-    msgspec.DecodeError,
-    OverflowError,
-    TypeError,
-    ValueError,
+from wonder.storage.sqlite_entries import (
+    SLOT_BYTES,
+    SLOTS,
+    files_of,
+    following,
+    page_of,
+    path_for,
+    read_entries,
+    shut_files,
+    slots_for,
 )
+
+# So many numbers a new owner leaves out: what the one before still writes, not knowing, has one of them.
+_LEFT_OUT: Final = 1 << 20
 
 log = logging.getLogger("wonder.storage")
 
 
 class Journal:
-    """What a store knows of the journal of its file: where it ends, and how far the tables have it."""
+    """What a store knows of the journal: its own file, where it ends, and how far the tables have it."""
 
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
-        self._exists = False
-        self._put_entry = queries["put_journal_entry"]
-        # Numbers of entries: the last one, the last one in the tables, and the last one with a commit under way.
-        self._newest: int | None = None
-        self._applied = self._applying = 0
-        self.refused = 0
-        """How many entries the tables have refused: whoever wrote them is ahead of the tables for good."""
+    def __init__(self, queries: Queries, database: Path) -> None:
+        self._queries, self._database = queries, database
+        self._file: DurableFile | None = None
+        self._epoch = 0
+        self._has_no_file = False
+        # Numbers of entries: the last one, the last one that is settled, and the last one with a commit under way.
+        self._newest = self._settled = self._settling = 0
+        # The number that the tables had when we last wrote to them; None if they have changed since.
+        self._anchor: int | None = None
+        self._is_new = True
+        # The first slot that has no entry which is not settled.
+        self._free = 0
+
+    @property
+    def newest(self) -> int:
+        """The number of the last entry."""
+        return self._newest
 
     @property
     def is_ahead(self) -> bool:
-        """Whether it has entries of this store that the tables lack."""
-        return self._newest is not None and self._newest > self._applied
+        """Whether it has entries that are not settled."""
+        return self._newest > self._settled
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the next entry would take the place of one that the tables lack."""
-        return self._newest is None or self._newest - self._applied >= SLOTS
+    def is_open_for(self, epoch: int, length: int, is_ours: Callable[[], bool]) -> bool:
+        """Say whether the owner with this epoch can write an entry now; the file is made with the first one.
 
-    def body(self, statements: Sequence[Statement]) -> bytes | None:
-        """Give what an entry of these statements holds; None if they can't be one."""
-        if self.is_full or not all(_is_plain(rows) for _, _, rows in statements):
-            return None
-        try:
-            # With their SQL, and not with its names: another version of Wonder may be the one to read it.
-            body = _ENCODER.encode([(sql, rows) for _, sql, rows in statements])
-        except ValueError:
-            return None  # The tables refuse it as well, and say why.
-        return body if len(body) <= ENTRY_BYTES else None
+        It can't where there is no place, or where the tables have changed in a way that no number tells. `is_ours` is
+        asked whether the lease is, once there is a file: who takes it over from then on finds that. Raises LeaseLost.
+        """
+        if self._anchor is None or self._free + slots_for(length) > SLOTS:
+            return False
+        if self._file is not None and self._epoch == epoch:
+            return True
+        if not self._open(epoch):
+            return False
+        if not is_ours():
+            self.close()
+            raise LeaseLost
+        return True
 
-    def write(self, body: bytes, lease: Sequence[Value], database: str, connection: apsw.Connection) -> None:
-        """Commit the next entry, in one statement; raises LeaseLost where the lease is not ours any more."""
-        assert self._newest is not None
+    def write(self, body: bytes, meanwhile: Callable[[], None]) -> None:
+        """Write the next entry, and do something else while it is on its way; raises LeaseLost if it may not."""
+        file, anchor = self._file, self._anchor
+        assert file is not None, "is_open_for was asked"
+        assert anchor is not None, "is_open_for was asked"
         # Counted before it is written: a number that is left out does no harm, one that is given twice loses an entry.
         number = self._newest = self._newest + 1
-        row = (number % SLOTS + 1, number, len(body), body.ljust(ENTRY_BYTES, b"\0"), *lease)
+        place = self._free
+        self._free += slots_for(len(body))
         try:
-            before = connection.total_changes()
-            exhaust(connection.execute(self._put_entry, row))
+            file.begin(place, page_of(number, anchor, body))
+            try:
+                meanwhile()
+            finally:
+                file.finish()
+        except OSError as error:
+            self.loosen()
+            raise DatabaseFailed(f"the journal {file.path} can't be written: {error}") from error
         except BaseException:
-            with translated("put_journal_entry", database):
-                raise
-        if connection.total_changes() == before:
+            self.loosen()
+            raise
+        # Looked at when it is written: who takes the lease over shuts the file first, and then reads what is in it. So
+        # either we find here that the lease is lost, or the new owner finds this entry (INV-5).
+        if file.is_shut:
+            self.loosen()
             raise LeaseLost
 
-    def exists(self, cursor: apsw.Cursor) -> bool:
-        """Say whether the file has a journal; one that was not migrated yet has none."""
-        if not self._exists:
-            self._exists = bool(cursor.execute(self._queries["table_exists"], ("journal",)).fetchall())
-        return self._exists
-
-    def left(self, cursor: apsw.Cursor) -> int:
-        """Give how many entries the tables lack, whoever wrote them."""
-        return len(cursor.execute(self._queries["journal_entries"]).fetchall()) if self.exists(cursor) else 0
-
-    def apply(self, cursor: apsw.Cursor) -> None:
-        """Write to the tables what they lack, in the transaction that is open; `settle` says that it was committed."""
-        entries: list[tuple[Any, ...]] = cursor.execute(self._queries["journal_entries"]).fetchall()
-        if not entries:
-            self.find_end(cursor)
-            return
-        cursor.execute("SAVEPOINT entries")
+    def inherit(self, cursor: apsw.Cursor) -> list[bytes]:
+        """Give what was written and not settled, whoever had the lease; for who has just claimed it."""
         try:
-            for _, body in entries:
-                _write(body, cursor)
-        except _UNFIT:
-            cursor.execute("ROLLBACK TO entries")
-            for number, body in entries:
-                self._write_or_refuse(number, body, cursor)
-        cursor.execute("RELEASE entries")
-        self._applying = entries[-1][0]
-        cursor.execute(self._queries["put_journal_end"], (self._applying,))
+            shut_files(self._database)
+            rows: list[Any] = cursor.execute(self._queries["journal_end"]).fetchall()
+            end: int = rows[0][0]
+            left = following(read_entries(self._database), end)
+            # What the owner before writes from here on is for nobody, should this process end before it has settled.
+            shut_files(self._database, left[-1][0] if left else end)
+        except OSError as error:
+            raise DatabaseFailed(f"the journal beside {self._database} can't be read: {error}") from error
+        self.close()
+        self._settled = end
+        self._newest = self._settling = left[-1][0] if left else end
+        self._anchor, self._is_new = None, True
+        return [body for _, body in left]
 
-    def find_end(self, cursor: apsw.Cursor) -> None:
-        """Find out how far the tables have it; `settle` takes that for its end."""
-        rows: list[tuple[Any, ...]] = cursor.execute(self._queries["journal_end"]).fetchall()
-        self._applying = rows[0][0]
+    def settle_in(self, cursor: apsw.Cursor) -> None:
+        """Say in the transaction that is open that the tables have all; `settle` takes that as done."""
+        # Upwards, also when the last one has failed: then nobody knows which number the tables have.
+        self._settling = max(self._newest, self._settling) + (_LEFT_OUT if self._is_new else 1)
+        cursor.execute(self._queries["put_journal_end"], (self._settling,))
 
     def settle(self) -> None:
-        """Take what was applied as done."""
-        self._newest = self._applied = self._applying
+        """Take the entries as settled: the transaction that said so is durable."""
+        self._newest = self._settled = self._anchor = self._settling
+        self._free = 0
+        if self._is_new:
+            self._is_new = False
+            self._remove_others()
 
-    def _write_or_refuse(self, number: int, body: bytes, cursor: apsw.Cursor) -> None:
-        cursor.execute("SAVEPOINT entry")
+    def loosen(self) -> None:
+        """Write no entry before the next one that settles: the tables have changed in a way that no number tells."""
+        self._anchor = None
+
+    def close(self) -> None:
+        """Let go of the file; it stays if there is anything in it that is not settled."""
+        if self.is_ahead:
+            self.abandon()
+        elif self._file is not None:
+            self._file.remove()
+            self._file = None
+
+    def abandon(self) -> None:
+        """Let go of the file as it is, as the death of the process would."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self, epoch: int) -> bool:
+        if self._has_no_file:
+            return False
         try:
-            _write(body, cursor)
-        except _UNFIT:
-            # It would be in the way of all that comes after it, for ever. It is kept, and `wonder db check` names it.
-            log.exception("entry %d of the journal can't be written to the tables", number)
-            cursor.execute("ROLLBACK TO entry")
-            cursor.execute(self._queries["refuse_journal_entry"], (number,))
-            self.refused += 1
-        cursor.execute("RELEASE entry")
+            self._make_file(epoch)
+        except OSError as error:
+            # Nothing is lost but speed.
+            log.warning("there is no journal beside %s, all commits go to the tables: %s", self._database, error)
+            self._has_no_file = True
+        return not self._has_no_file
+
+    def _make_file(self, epoch: int) -> None:
+        assert not self.is_ahead, "entries follow upon tables that have all"
+        self.close()
+        of_database = self._database.stat()
+        path = path_for(self._database, epoch)
+        self._file = DurableFile(path, SLOTS, SLOT_BYTES, mode=of_database.st_mode & 0o666)
+        self._epoch = epoch
+        if os.geteuid() == 0:
+            # As SQLite does with its own files: whoever owns the database can go on with it.
+            os.chown(path, of_database.st_uid, of_database.st_gid)
+
+    def _remove_others(self) -> None:
+        own = self._file.path if self._file else None
+        try:
+            others = [path for path in files_of(self._database) if path != own]
+        except OSError as error:
+            log.warning("files beside %s that are of no use any more can't be listed: %s", self._database, error)
+            return
+        for path in others:
+            remove_file(path)
 
 
-def _write(body: bytes, cursor: apsw.Cursor) -> None:
-    for sql, rows in _ENTRY.decode(body):
-        exhaust(cursor.executemany(sql, rows))
+def remove_file(path: Path) -> None:
+    """Remove a file that is of no use any more."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        # It says nothing that the tables don't have, and never will.
+        log.warning("%s is of no use any more, and can't be removed: %s", path, error)
 
 
-def _is_plain(rows: Sequence[Sequence[Any]]) -> bool:
-    """Say whether all values come out of an entry as the tables would have got them, and are not too long for one."""
-    for row in rows:
-        for value in row:
-            kind = type(value)
-            if kind is str or kind is bytes:
-                if len(value) > ENTRY_BYTES:
-                    return False
-            elif kind is int:
-                if not _LEAST <= value <= _MOST:
-                    return False
-            elif value is not None and kind is not bool and kind is not float:
-                return False
-    return True
+def settle_old_entries(queries: Queries, cursor: apsw.Cursor) -> None:
+    """Write to the tables, in the transaction that is open, what a Wonder left that kept its entries in a table.
+
+    Those are rows, as SQL with its parameters.
+    """
+    old: list[Any] = cursor.execute(queries["old_journal_entries"]).fetchall()
+    if old:
+        import msgspec  # not at the top: most databases have none
+
+        for _, body in old:
+            for sql, rows in msgspec.msgpack.decode(body):
+                for _ in cursor.executemany(sql, rows):
+                    pass
+        cursor.execute(queries["put_journal_end"], (old[-1][0],))

@@ -1,6 +1,6 @@
 """The Store: what Wonder asks of a database, the same for SQLite and PostgreSQL."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -20,6 +20,10 @@ class Fence(NamedTuple):
 
 # Gives the time as ISO 8601 text in UTC.
 Clock: TypeAlias = Callable[[], str]
+# What is done while an entry is on its way to the disk.
+Meanwhile: TypeAlias = Callable[[], None]
+# Brings to the tables what has only been logged, if that can be; raises nothing.
+Settle: TypeAlias = Callable[[], Awaitable[None]]
 # Gives a new ULID.
 NewId: TypeAlias = Callable[[], str]
 
@@ -65,6 +69,16 @@ class Store(Reader, Protocol):
     def commits_at_once(self) -> bool:
         """Say whether a small commit that is asked for now would be made without waiting for anybody."""
 
+    async def fetch_unsettled(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query about what is never logged, so that the tables need not be settled for it."""
+
+    @property
+    def has_log(self) -> bool:
+        """Say whether `log` ever makes anything durable."""
+
+    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
+        """Run a named query that finds a row or two by their key, here and now; None if it would have to wait."""
+
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: committed and durable when left normally, rolled back on any exception."""
 
@@ -74,15 +88,31 @@ class Store(Reader, Protocol):
         *,
         fence: Fence | None = None,
         independent: bool = False,
-        deferrable: bool = False,
+        settles: bool | None = None,
     ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns.
 
         The fence is asked in the same transaction; when it gives no row, nothing is written and LeaseLost is raised.
         `independent` says that no two statements of the batch touch the same row, so that their order does not matter.
-        `deferrable`, that other processes may see the rows a few milliseconds later; who reads through this store sees
-        them at once. Only the one who holds the lease of the engine may say so.
+        `settles` is for who logs: it says whether the tables have with this all that was logged. For anybody else they
+        are settled first.
         """
+
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+        """Make a few bytes durable here and now, if that is sooner than a commit would be; False if it is not.
+
+        For who holds the lease of the engine, that is the fence. `meanwhile` is called while the disk is at work, and
+        before the bytes are durable. Raises LeaseLost, or what keeps them from being written.
+        """
+
+    async def inherit(self) -> list[bytes]:
+        """Give what was logged, in order, and was not settled by who had the lease before; for who has just claimed it.
+
+        It is given again to the next one, until a commit settles it.
+        """
+
+    def settle_by(self, settle: Settle) -> None:
+        """Have the tables settled by this before anything else reads or changes them."""
 
     async def close(self) -> None:
         """Let go of the database; closing twice is harmless."""

@@ -39,6 +39,8 @@ class Lease:
         self.name, self.owner_id, self.epoch, self._lease_ms = name, owner_id, epoch, lease_ms
         self.fence = Fence("lease_is_ours", (name, owner_id, epoch))
         self._store, self._lock = store, lock
+        self.inherited: list[bytes] = []
+        """What the owner before has logged, and not settled: the engine has to, before it does anything else."""
 
     async def renew(self, lease_ms: int = LEASE_MS) -> None:
         """Put off the deadline; raises LeaseLost when the lease is another's now."""
@@ -95,7 +97,17 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
         if lock:
             lock.free()
         raise
-    return Lease(store, name, owner_id, number(rows[0][0]), lock, lease_ms) if rows else None
+    if not rows:
+        return None
+    lease = Lease(store, name, owner_id, number(rows[0][0]), lock, lease_ms)
+    if name == ENGINE:
+        try:
+            # Looked for now that the owner before finds its lease lost with whatever it still logs.
+            lease.inherited = await store.inherit()
+        except BaseException:
+            lease.abandon()
+            raise
+    return lease
 
 
 async def read_lease(reader: Reader, *, name: str = ENGINE) -> LeaseRow | None:

@@ -192,16 +192,18 @@ class Batch:
             entries += self._triggers_if_any.entries()
         return entries
 
-    def commit(self, store: Store, *, fence: Fence | None = None) -> Coroutine[Any, Any, None]:
+    def commit(
+        self, store: Store, *, fence: Fence | None = None, settles: bool | None = None
+    ) -> Coroutine[Any, Any, None]:
         """Write the batch: durable once this was awaited, which raises LeaseLost where the fence no longer stands."""
         entries = self.entries()
         # Each row is written once, whatever happened to it. Only lists of a context that are made anew delete rows
         # whose keys others then take.
         independent = not any(query.startswith("DELETE ") for query, _ in entries)
-        return store.commit(entries, fence=fence, independent=independent, deferrable=self._only_goes_on)
+        return store.commit(entries, fence=fence, independent=independent, settles=settles)
 
     @property
-    def _only_goes_on(self) -> bool:
+    def only_goes_on(self) -> bool:
         """Whether runs have gone on by some steps, and nobody outside waits for anything in it."""
         return not (
             self._runs.has_rows

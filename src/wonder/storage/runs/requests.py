@@ -35,13 +35,13 @@ async def put_request(store: Store, id: str, kind: str, payload: JsonValue, now_
     await store.commit([("put_request", [(id, kind, to_json(payload), now_ms)])])
 
 
-async def pending_requests(reader: Reader, *, after: str = "", limit: int = 1_000) -> list[Request]:
+async def pending_requests(store: Store, *, after: str = "", limit: int = 1_000) -> list[Request]:
     """List, in the order of their ids, the requests that nobody has answered.
 
     The owner answers in the batch that carries a request out, so one that was half done when its process died is still
     listed.
     """
-    rows = await reader.fetch("pending_requests", after, limit)
+    rows = await store.fetch_unsettled("pending_requests", after, limit)
     return [Request(text(id), text(kind), from_json(payload), number(ms)) for id, kind, payload, ms in rows]
 
 

@@ -1,0 +1,168 @@
+"""The log of facts: how runs go on by it (logged_facts.py), and how facts are taken again that the tables lack."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from wonder.coordinator.commits import Decided, GroupCommit
+from wonder.coordinator.live import LiveRun
+from wonder.coordinator.logged_facts import (
+    LoggedFact,
+    LoggedIds,
+    decode_facts,
+    encode_facts,
+    may_be_logged,
+    working_token,
+)
+from wonder.coordinator.worker import Clock
+from wonder.engine.decisions import Decision
+from wonder.engine.facts import Fact, TaskCompleted
+from wonder.errors import WonderError
+from wonder.storage.runs.leases import Lease
+from wonder.storage.store import NewId, Store
+
+# So long the rows of facts wait for others to go to the tables with: others who read the database see them as late.
+UNSETTLED_MS = 250
+
+
+class Decider(Protocol):
+    """What a coordinator does with facts."""
+
+    clock: Clock
+    new_id: NewId
+    commits: GroupCommit
+
+    def decide(
+        self, run: LiveRun, fact: Fact, now_ms: int, new_id: NewId, over_time: Callable[[], bool] | None
+    ) -> list[Decision] | None:
+        """Let the engine decide; None if it fails, which fails the run."""
+
+    def snapshot_if_due(self, run: LiveRun, was_ended: bool, now_ms: int) -> None:
+        """Take a snapshot of a run if its project's policy asks for one now."""
+
+    def fail_writing(self, run: LiveRun, fact: Fact, error: Exception) -> None:
+        """Give up the open batch, and fail the run that could not be put into it."""
+
+    def prepare(self, run: LiveRun, decisions: list[Decision]) -> None:
+        """Begin with the task that a fact leads to, as far as nobody can tell."""
+
+    def release(self, decided: Decided) -> None:
+        """Act on decisions that are durable now."""
+
+
+class FactsLog:
+    """What a coordinator has logged, and what is left to be taken of what another has."""
+
+    def __init__(self, decider: Decider, store: Store, lease: Lease) -> None:
+        self._decider, self._store, self._lease = decider, store, lease
+        self._commits = decider.commits
+        self._has_log = store.has_log
+        self._following: list[Decision] | None = None
+        """What the fact that is being logged leads to; None if the engine failed on it."""
+        self._is_settling = False
+        self._untaken = decode_facts(lease.inherited)
+        """Facts, by their run, whose rows never came to the tables: they are taken when the run is loaded."""
+        self._commits.settles = not self._untaken
+        self._commits.on_logged = self._settle_later
+        store.settle_by(self._commits.settle)
+
+    @property
+    def untaken(self) -> list[str]:
+        """The runs of which facts wait to be taken: before all else, when the owner before has ended (recovery)."""
+        return list(self._untaken)
+
+    def to_log(self, run: LiveRun, fact: Fact, now_ms: int) -> LoggedFact | None:
+        """Say what has to be logged so that a run can go on, if that is enough."""
+        if self._has_log and type(fact) is TaskCompleted and may_be_logged(run, fact):
+            return LoggedFact(run.id, now_ms, self._decider.new_id(), fact)
+        return None
+
+    def go_on(self, run: LiveRun, fact: Fact) -> bool:
+        """Go on with a lone run: log the result of its task, and decide while that is on its way; False if not so.
+
+        INV-3 does not suffer: nothing leaves this process before the fact is durable that all else follows from.
+        """
+        commits, decider = self._commits, self._decider
+        if self._untaken or not commits.is_logged:
+            return False
+        logged = self.to_log(run, fact, decider.clock.now_ms())
+        entry = None if logged is None else encode_facts((logged,))
+        if logged is None or entry is None:
+            return False
+        ids, chosen = LoggedIds(logged.token_id, decider.new_id), logged
+        self._following = None
+        try:
+            if not self._store.log(entry, self._lease.fence, lambda: self._follow(run, chosen, ids)):
+                return False
+        except WonderError as error:
+            commits.fail_open(error, run)
+            return True
+        following = self._taken_following()
+        if following is None:
+            commits.begin(to_tables=True)
+            return True
+        commits.keep(logged)
+        if ids.count > 1 or not commits.batch.only_goes_on:
+            # Others wait for its rows, or ids were given that it would not have if it were taken once more.
+            commits.release_later(run, following)
+            commits.begin(to_tables=True)
+        else:
+            decider.release([(run, following)])
+        return True
+
+    def lose(self, facts: Sequence[LoggedFact]) -> None:
+        """Have facts taken again whose rows went with a commit that failed."""
+        for logged in facts:
+            self._untaken.setdefault(logged.run_id, []).append(logged)
+        self._commits.settles = not self._untaken
+
+    def take_again(self, run: LiveRun) -> None:
+        """Take the facts of a run that was loaded whose rows never came to the tables."""
+        for logged in self._untaken.pop(run.id, ()):
+            if run.dropped or working_token(run, logged.fact) is None:
+                continue  # The engine failed on the one before, or its rows were in the tables after all.
+            was_ended = run.state.ended
+            ids = LoggedIds(logged.token_id, self._decider.new_id)
+            decisions = self._decider.decide(run, logged.fact, logged.now_ms, ids, None)
+            if decisions is None:
+                continue
+            try:
+                self._commits.add(run, decisions, logged.now_ms)
+                self._decider.snapshot_if_due(run, was_ended, logged.now_ms)
+            except Exception as error:
+                self._decider.fail_writing(run, logged.fact, error)
+            else:
+                self._commits.keep(logged)
+
+    def forget(self, run_ids: Iterable[str]) -> None:
+        """Forget the facts of runs that were looked for, of which those that have ended have none to be taken."""
+        for run_id in run_ids:
+            self._untaken.pop(run_id, None)
+        self._commits.settles = not self._untaken
+
+    def _follow(self, run: LiveRun, logged: LoggedFact, ids: LoggedIds) -> None:
+        """Decide on a fact while it is on its way to the disk, and make ready what it leads to."""
+        decider, was_ended, now_ms = self._decider, run.state.ended, logged.now_ms
+        decisions = decider.decide(run, logged.fact, now_ms, ids, None)
+        if decisions is None:
+            return
+        try:
+            following = self._commits.add_logged(run, decisions, now_ms)
+            decider.snapshot_if_due(run, was_ended, now_ms)
+        except Exception as error:
+            decider.fail_writing(run, logged.fact, error)
+            return
+        self._following = following
+        decider.prepare(run, following)
+
+    def _taken_following(self) -> list[Decision] | None:
+        following, self._following = self._following, None
+        return following
+
+    def _settle_later(self) -> None:
+        if not self._is_settling:
+            self._is_settling = True
+            self._decider.clock.after(UNSETTLED_MS, self._settle)
+
+    def _settle(self) -> None:
+        self._is_settling = False
+        self._commits.begin(to_tables=True)

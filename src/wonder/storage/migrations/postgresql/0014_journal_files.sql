@@ -1,0 +1,2 @@
+-- The file of SQLite's journal. PostgreSQL writes every commit to its tables.
+SELECT 1;
