@@ -318,7 +318,7 @@ def test_facts_are_read_as_they_were_written() -> None:
     assert [one._replace(fact=fact) for one in found["r1"]] == [facts[0]] * 2
     read = found["r1"][0].fact
     assert (read.output, read.steps, read.cost_usd) == (fact.output, fact.steps, 0.5)
-    assert [tuple(one) for one in read.noted] == list(fact.noted)
+    assert read == fact
 
 
 def test_what_can_not_be_written_down_is_not_logged() -> None:

@@ -76,7 +76,7 @@ def decode_facts(entries: Iterable[bytes]) -> dict[str, list[LoggedFact]]:
     for entry in entries:
         try:
             facts = _decode(_DECODER.decode(entry))
-        except (msgspec.DecodeError, TypeError, ValueError) as error:
+        except (msgspec.DecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
             # To leave it out would lose a result that counts.
             message = f"an entry of the journal can't be read: {error}; open the database with the Wonder that wrote it"
             raise DatabaseFailed(message) from error
@@ -89,4 +89,11 @@ def _decode(found: Any) -> list[LoggedFact]:
     written_as, facts = found
     if written_as != _FORMAT:
         raise ValueError(f"it is written in the form {written_as}, and {_FORMAT} is known")
-    return [LoggedFact(run_id, now_ms, token_id, TaskCompleted(**fact)) for run_id, now_ms, token_id, fact in facts]
+    return [LoggedFact(run_id, now_ms, token_id, _fact(fields)) for run_id, now_ms, token_id, fields in facts]
+
+
+def _fact(fields: dict[str, Any]) -> TaskCompleted:
+    # What is written as a tuple is read as a list, which is something else where the engine is compiled.
+    noted = tuple((type, metadata) for type, metadata in fields.pop("noted"))
+    metrics = tuple((name, value, dimensions) for name, value, dimensions in fields.pop("metrics"))
+    return TaskCompleted(**fields, noted=noted, metrics=metrics)
