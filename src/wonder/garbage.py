@@ -7,7 +7,7 @@ from contextlib import contextmanager
 # A thousand runs under way are some fifty thousand objects, none of which is in a circle when it is let go. Python's
 # own setting, 700, has the collector look at all of them again and again: a quarter of the time of a node. What an
 # import makes stays too; looking through it takes a tenth of the time until the first run.
-_NEW_OBJECTS = 200_000
+_NEW_OBJECTS = 100_000
 
 
 @contextmanager
