@@ -26,8 +26,8 @@ BUGS = (
     Bug(
         "fence-dropped",
         "coordinator/commits.py",
-        "await batch.commit(self._store, fence=self._lease.fence, settles=self.settles)",
-        "await batch.commit(self._store, settles=self.settles)",
+        "await batch.commit(self._store, fence=self._lease.fence, settles=settles)",
+        "await batch.commit(self._store, settles=settles)",
         "an engine that was replaced goes on writing",
         (f"{FAILING}::test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so",),
     ),

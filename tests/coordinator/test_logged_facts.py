@@ -16,7 +16,9 @@ from support.tasks import until
 from wonder.app.api import Run, Wonder
 from wonder.app.opening import open_wonder
 from wonder.coordinator import facts_log
+from wonder.coordinator.live import LiveRun
 from wonder.coordinator.logged_facts import LoggedFact, decode_facts, encode_facts
+from wonder.coordinator.starting import Starter
 from wonder.engine.decisions import MoveToken
 from wonder.engine.evolve import EVOLVERS
 from wonder.engine.facts import TaskCompleted
@@ -25,6 +27,7 @@ from wonder.errors import WonderError
 from wonder.storage import sqlite_commits
 from wonder.storage.durable_file import DurableFile
 from wonder.storage.errors import ConnectionLost, DatabaseFailed, DiskFull
+from wonder.storage.runs.loading import LoadedRun
 from wonder.storage.store import Store
 
 NODES = [f"node-{number}" for number in range(12)]
@@ -271,6 +274,52 @@ async def test_an_engine_that_runs_nothing_takes_the_facts_of_others_and_leaves_
     async with other.opened() as wonder:
         assert (await wonder.wait(run.id)).status == "completed"
     assert other.worked == dict.fromkeys(NODES[5:], 1)
+
+
+async def test_facts_of_a_run_that_can_not_be_loaded_stay_until_it_can(
+    works: Works, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-2: whatever keeps it from being loaded, and whatever other runs do meanwhile."""
+    caplog.set_level(logging.CRITICAL)
+    left = tmp_path / "left"
+    left.mkdir()
+    async with works.opened() as wonder:
+        await (await started(wonder, work_in_line("warm", NODES[:2]))).wait()
+        works.stores[0].copy_at = (works.stores[0].logged + 5, left)
+        run = await started(wonder)
+        await run.wait()
+    other = Works(f"sqlite:///{left / 'wonder.db'}")
+    restored = Starter.restored
+
+    async def refuse(starter: Starter, loaded: LoadedRun) -> LiveRun:
+        if loaded.header.id == run.id:
+            raise RuntimeError("a package is missing")
+        return await restored(starter, loaded)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Starter, "restored", refuse)
+        async with open_wonder(other.url, runs="own", functions={"tests:work": other.work}) as own:
+            assert (await (await started(own)).wait()).status == "completed"
+    other.worked.clear()
+    async with other.opened() as wonder:
+        assert (await wonder.wait(run.id)).status == "completed"
+    assert other.worked == dict.fromkeys(NODES[5:], 1)
+    await assert_sound(other.url)
+
+
+async def test_who_reads_is_not_kept_waiting_by_a_run_that_goes_on_quickly(works: Works) -> None:
+    many = [f"node-{number}" for number in range(1_000)]
+    async with works.opened() as wonder:
+        workflow = await wonder.deploy(work_in_line("many", many))
+        run = await wonder.start(workflow)
+        ended = asyncio.create_task(run.wait())
+        reads = 0
+        while not ended.done():
+            await works.stores[0].query("SELECT count(*) FROM tokens")
+            reads += 1
+            await asyncio.sleep(0)
+        assert (await ended).status == "completed"
+        assert reads > 20
 
 
 async def test_a_fact_on_which_the_engine_fails_fails_its_run_and_no_other(

@@ -100,10 +100,13 @@ class GroupCommit:
 
     async def settle(self) -> None:
         """Have the rows of all that is logged in the tables, if that can be."""
+        # What is logged while this waits is not waited for: a run that goes on quickly would keep others from reading.
+        if self._committing is not None:
+            await self._ended()
         if self._logged:
             self.begin(to_tables=True)
-        while self._stopped is None and (self._committing is not None or self._logged):
-            await self._stored()
+            if self._committing is not None:
+                await self._ended()
 
     def _add(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> list[Decision]:
         if run not in self._runs:
@@ -143,7 +146,8 @@ class GroupCommit:
         batch, decided, runs, waiting, facts = self._batch, self._decided, self._runs, self._waiting, self._logged
         self._open()
         self._committing_for = waiting
-        work = self._committing = self._commit(batch, decided, runs, waiting, facts)
+        # As it is for this batch: what is taken again before its commit begins is in the next one.
+        work = self._committing = self._commit(batch, decided, runs, waiting, facts, self.settles)
         rest = at_once.begin(work) if self._store.commits_at_once else work
         if rest is not None:
             self._committing = asyncio.get_running_loop().create_task(self._finish(rest))
@@ -187,6 +191,13 @@ class GroupCommit:
         """Wait until nothing is open or under way, whether it could be stored or not."""
         while self._stopped is None and (self._committing is not None or not self._batch.is_empty):
             await self._stored()
+
+    async def _ended(self) -> None:
+        """Wait for the commit that is under way, whatever becomes of it."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._committing_for.append(future)
+        await asyncio.wait([future])
+        future.exception()  # Whoever loses something by it is told.
 
     async def _stored(self) -> None:
         """Wait until what is in the open batch is in the tables, or can't be."""
@@ -242,9 +253,10 @@ class GroupCommit:
         runs: set[LiveRun],
         waiting: list[asyncio.Future[None]],
         facts: list[LoggedFact],
+        settles: bool,
     ) -> None:
         try:
-            await batch.commit(self._store, fence=self._lease.fence, settles=self.settles)
+            await batch.commit(self._store, fence=self._lease.fence, settles=settles)
         except Exception as error:
             self._committing = None
             told = error if isinstance(error, WonderError) else CommitFailed(error)

@@ -38,6 +38,7 @@ from wonder.engine.restore import take_snapshot
 from wonder.engine.state import DISPATCHED, EXECUTING
 from wonder.errors import WonderError
 from wonder.storage.errors import LeaseLost
+from wonder.storage.runs.headers import load_headers
 from wonder.storage.runs.leases import Lease
 from wonder.storage.store import NewId, Store
 
@@ -334,9 +335,7 @@ class Coordinator:
             self.adopt(run)
             self.on_status(run, run.state.status)
         broken = {run_id: self._broken.pop(run_id, None) for run_id in run_ids}
-        for run in runs:
-            self.facts_log.take_again(run)
-        self.facts_log.forget(run_ids)
+        self.facts_log.take_again(runs)
         for run in runs:
             if run.dropped:
                 continue
@@ -346,7 +345,14 @@ class Coordinator:
                 self.rest(run)
             else:
                 self.resume_work(run)
+        if left := self.facts_log.untaken_of(run_ids):
+            self.spawn(self._forget_ended(left))
         return {run.id: run for run in runs}
+
+    async def _forget_ended(self, run_ids: Sequence[str]) -> None:
+        """Forget the logged facts of runs that could not be loaded, if that is because they have ended."""
+        headers = {header.id: header for header in await load_headers(self.store, run_ids)}
+        self.facts_log.forget(run_id for run_id in run_ids if run_id not in headers or headers[run_id].has_ended)
 
     async def _read(self, run_ids: Sequence[str]) -> list[LiveRun]:
         """Load runs out of their rows, if they are still ours: else another owner writes them while we read."""

@@ -1,5 +1,6 @@
 """The log of facts: how runs go on by it (logged_facts.py), and how facts are taken again that the tables lack."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -19,6 +20,8 @@ from wonder.engine.facts import Fact, TaskCompleted
 from wonder.errors import WonderError
 from wonder.storage.runs.leases import Lease
 from wonder.storage.store import NewId, Store
+
+log = logging.getLogger("wonder.coordinator")
 
 # So long the rows of facts wait for others to go to the tables with: others who read the database see them as late.
 UNSETTLED_MS = 250
@@ -70,6 +73,10 @@ class FactsLog:
         """The runs of which facts wait to be taken: before all else, when the owner before has ended (recovery)."""
         return list(self._untaken)
 
+    def untaken_of(self, run_ids: Iterable[str]) -> list[str]:
+        """Say which of these runs have facts that wait to be taken."""
+        return [run_id for run_id in run_ids if run_id in self._untaken] if self._untaken else []
+
     def to_log(self, run: LiveRun, fact: Fact, now_ms: int) -> LoggedFact | None:
         """Say what has to be logged so that a run can go on, if that is enough."""
         if self._has_log and type(fact) is TaskCompleted and may_be_logged(run, fact):
@@ -115,9 +122,15 @@ class FactsLog:
             self._untaken.setdefault(logged.run_id, []).append(logged)
         self._commits.settles = not self._untaken
 
-    def take_again(self, run: LiveRun) -> None:
-        """Take the facts of a run that was loaded whose rows never came to the tables."""
-        for logged in self._untaken.pop(run.id, ()):
+    def take_again(self, runs: Iterable[LiveRun]) -> None:
+        """Take the facts of runs that were loaded whose rows never came to the tables."""
+        # All are let go of first: those of one that fails below come back.
+        for run, facts in [(run, self._untaken.pop(run.id, [])) for run in runs]:
+            self._take_again(run, facts)
+        self._commits.settles = not self._untaken
+
+    def _take_again(self, run: LiveRun, facts: Iterable[LoggedFact]) -> None:
+        for logged in facts:
             if run.dropped or working_token(run, logged.fact) is None:
                 continue  # The engine failed on the one before, or its rows were in the tables after all.
             was_ended = run.state.ended
@@ -134,7 +147,7 @@ class FactsLog:
                 self._commits.keep(logged)
 
     def forget(self, run_ids: Iterable[str]) -> None:
-        """Forget the facts of runs that were looked for, of which those that have ended have none to be taken."""
+        """Forget the facts of runs that have ended, or are not there: nothing is left to be taken."""
         for run_id in run_ids:
             self._untaken.pop(run_id, None)
         self._commits.settles = not self._untaken
@@ -152,7 +165,10 @@ class FactsLog:
             decider.fail_writing(run, logged.fact, error)
             return
         self._following = following
-        decider.prepare(run, following)
+        try:
+            decider.prepare(run, following)
+        except Exception:
+            log.exception("the task that run %s goes on with can't be made ready", run.id)
 
     def _taken_following(self) -> list[Decision] | None:
         following, self._following = self._following, None

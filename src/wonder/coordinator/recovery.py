@@ -47,7 +47,13 @@ class Recovery:
         coordinator = self._coordinator
         if run_ids := coordinator.facts_log.untaken:
             # All together, so that one commit brings all of them to the tables.
-            await coordinator.wake(run_ids)
+            try:
+                await coordinator.wake(run_ids)
+            except _UNAVAILABLE:
+                raise
+            except Exception as error:
+                # Its facts stay where they are. The others go on meanwhile, if more slowly.
+                log.exception("runs %s can't go on with what was logged", ", ".join(run_ids), exc_info=error)
             await coordinator.durable()
 
     async def recover(self) -> int:

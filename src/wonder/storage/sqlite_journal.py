@@ -67,7 +67,7 @@ class Journal:
         It can't where there is no place, or where the tables have changed in a way that no number tells. `is_ours` is
         asked whether the lease is, once there is a file: who takes it over from then on finds that. Raises LeaseLost.
         """
-        if self._anchor is None or self._free + slots_for(length) > SLOTS:
+        if self._anchor is None or self._has_no_file or self._free + slots_for(length) > SLOTS:
             return False
         if self._file is not None and self._epoch == epoch:
             return True
@@ -94,7 +94,9 @@ class Journal:
             finally:
                 file.finish()
         except OSError as error:
+            # Not once more: whatever keeps it from being written, the tables may take.
             self.loosen()
+            self._has_no_file = True
             raise DatabaseFailed(f"the journal {file.path} can't be written: {error}") from error
         except BaseException:
             self.loosen()
