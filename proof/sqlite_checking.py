@@ -6,13 +6,18 @@ from typing import Any
 import apsw
 
 from proof.sqlite_load import Line, with_tokens
+from wonder.actions.functions import FunctionRegistry
+from wonder.app.engine import Engine
+from wonder.app.ids import new_ulid
 from wonder.checker.checking import Count, check_runs
 from wonder.checker.outside import check_log
 from wonder.storage.check import check_database
 from wonder.storage.opening import open_store
 from wonder.storage.queries import load_queries
+from wonder.storage.runs.leases import claim_lease
 from wonder.storage.sqlite_connection import connect
-from wonder.storage.store import Row, Value
+from wonder.storage.sqlite_entries import files_of
+from wonder.storage.store import Row, Store, Value
 from wonder.storage.url import SqliteAddress, parse_url
 
 
@@ -58,6 +63,7 @@ async def check_file(database: Path, log: list[Line]) -> list[str]:
     url = f"sqlite:///{database}"
     store = await open_store(url)
     try:
+        await _take_what_was_logged(store)
         faults = [finding for finding in await check_database(store) if finding.severity == "error"]
     finally:
         await store.close()
@@ -71,3 +77,16 @@ async def check_file(database: Path, log: list[Line]) -> list[str]:
         return found
     finally:
         reader.close()
+
+
+async def _take_what_was_logged(store: Store) -> None:
+    """Have in the tables what counts and is only logged, as the next engine would, and begin nothing with it."""
+    if not files_of(Path(store.address)):
+        return
+    lease = await claim_lease(store, "who looks")
+    assert lease is not None, "nobody else has the file"
+    engine = Engine(store, lease, FunctionRegistry(), new_ulid, runs="none")
+    engine.coordinator.mine = set()
+    await engine.recovery.take_untaken()
+    await engine.close()
+    await lease.release()
