@@ -376,10 +376,13 @@ class Coordinator:
         return runs
 
     async def _bring_parked(self, run_id: str, fact: Fact) -> None:
-        run = await self.background.insist(f"run {run_id} can't be loaded", lambda: self.get(run_id))
+        run = await self._insist_on(run_id)
         if run is not None:
             self.take(run, fact)
             self.rest(run)
+
+    async def _insist_on(self, run_id: str) -> LiveRun | None:
+        return await self.background.insist(f"run {run_id} can't be loaded", lambda: self.get(run_id))
 
     def release(self, decided: Sequence[tuple[LiveRun, list[Decision]]]) -> None:
         """Act on decisions that are durable now."""
@@ -454,7 +457,7 @@ class Coordinator:
         """Wait for runs to be loaded again, and do again what was to follow from what is durable."""
         await self.background.sleep(pause_ms)
         for run_id in run_ids:
-            if run := await self.get(run_id):
+            if run := await self._insist_on(run_id):
                 self.rest(run)
             else:
                 # Its end may have been stored by the very commit that failed, when the connection broke in the answer.
