@@ -79,7 +79,14 @@ COMPILED = {
     "wonder/language": ("mappings", "redaction", "targets", "values"),
     "wonder/language/paths": ("getters",),
     "wonder/language/schemas": ("validators",),
-    "wonder/storage": ("sqlite_commits", "sqlite_entries", "sqlite_jobs", "sqlite_journal"),
+    "wonder/storage": (
+        "durable_file",
+        "processors",
+        "sqlite_commits",
+        "sqlite_entries",
+        "sqlite_jobs",
+        "sqlite_journal",
+    ),
     "wonder/storage/runs": (
         "cells",
         "event_rows",

@@ -18,27 +18,35 @@ from wonder.language.values import JsonValue
 class Acting:
     """An action that is carried out for a step; `attempts`, `usage` and `artifacts` say what was done so far."""
 
-    __slots__ = ("_act", "_assignment", "_step", "artifacts", "attempts", "noted", "usage")
+    __slots__ = ("_act", "_assignment", "_only", "_step", "artifacts", "attempts", "noted", "usage")
 
     def __init__(self, act: CompiledAct, step: str, assignment: Assignment) -> None:
         self._act, self._step, self._assignment = act, step, assignment
+        self._only: ActionContext | None = None
+        """The context of the only attempt, where there can be no other."""
         self.attempts = 0
         self.usage: Usage = NOTHING_USED
         self.artifacts: dict[str, StoredArtifact] | None = None
-        self.noted: list[tuple[str, dict[str, JsonValue]]] | None = None
         """By id: what another attempt stores again is the same artifact."""
+        self.noted: list[tuple[str, dict[str, JsonValue]]] | None = None
 
-    async def run(self, input: JsonValue) -> JsonValue:
-        """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
+    def make_ready(self, input: JsonValue) -> None:
+        """Do all that has no effect before `run`; raises ActionInputMisfit."""
         act = self._act
         # Checked outside of the attempts: another one can't mend what does not fit (TSK-4).
         if act.requires and not act.requires.is_valid(input):
             raise ActionInputMisfit(act.name, act.requires.faults(input))
-        if act.key_template:
-            return await self._run_once(input, self._key(input))
-        if act.retry is None and act.timeout_ms is None:
+        if act.retry is None and act.timeout_ms is None and not act.key_template:
+            self._only = self._context(1, None, None)
+
+    async def run(self, input: JsonValue) -> JsonValue:
+        """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
+        only = self._only
+        if only is not None:
             self.attempts = 1
-            return self._checked(await self._call(input, self._context(None, None)))
+            return self._checked(await self._call(input, only))
+        if self._act.key_template:
+            return await self._run_once(input, self._key(input))
         return self._checked(await self._try(input, None))
 
     async def _run_once(self, input: JsonValue, key: IdempotencyKey) -> JsonValue:
@@ -93,12 +101,12 @@ class Acting:
     async def _attempt(self, input: JsonValue, key: str | None) -> JsonValue:
         timeout_ms = self._act.timeout_ms
         if timeout_ms is None:
-            return await self._call(input, self._context(key, None))
+            return await self._call(input, self._context(self.attempts, key, None))
         limit = self._assignment.limit(timeout_ms, self._ignored)
         limit.begin()
         try:
             try:
-                return await self._call(input, self._context(key, limit))
+                return await self._call(input, self._context(self.attempts, key, limit))
             finally:
                 limit.end()
         except asyncio.CancelledError:
@@ -139,12 +147,12 @@ class Acting:
         redactor = self._assignment.services.redactor
         return redactor.value(output) if redactor else output
 
-    def _context(self, key: str | None, clock: AttemptClock | None) -> ActionContext:
+    def _context(self, attempt: int, key: str | None, clock: AttemptClock | None) -> ActionContext:
         assignment, step = self._assignment, self._step
         return ActionContext(
             assignment.origin,
             step,
-            self.attempts,
+            attempt,
             idempotency_key=key,
             clock=clock,
             task_due_ms=assignment.due_ms,

@@ -19,7 +19,7 @@ from wonder.language.values import JsonValue
 
 TASKS_MAX = 1_000
 # How long tasks may follow upon each other at once before all else in the loop has its turn.
-_TURN_MS = 2.0
+_TURN_MS = 5.0
 
 
 class Executor:

@@ -163,6 +163,7 @@ class TaskExecution:
             if step.act:
                 acting = Acting(step.act, step.ref, self._assignment)
                 given = step.input_mapping.apply(context)
+                acting.make_ready(given)
                 if self._assignment.is_ahead:
                     await ahead.leave()
                     self._assignment.is_ahead = False

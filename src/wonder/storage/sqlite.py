@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -17,7 +16,6 @@ from wonder.storage.errors import DatabaseBusy, StoreClosed
 from wonder.storage.queries import load_queries
 from wonder.storage.sqlite_commits import FEW_ROWS, Commits
 from wonder.storage.sqlite_connection import connect
-from wonder.storage.sqlite_entries import SLOT_BYTES
 from wonder.storage.sqlite_errors import translated
 from wonder.storage.sqlite_journal import Journal, settle_old_entries
 from wonder.storage.sqlite_thread import ConnectionThreads
@@ -161,24 +159,9 @@ class SqliteStore:
 
     def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
         """Make a few bytes durable here and now, if that is sooner than a commit would be."""
-        commits, epoch = self._commits, fence.parameters[-1]
-        assert isinstance(epoch, int), "the fence of a lease has its epoch"
-        # What is longer is more than one fact, and would be many rows.
-        is_small = len(entry) <= SLOT_BYTES
-        if not self.commits_at_once or (is_small and not commits.follows_quickly()):
-            return False
         # Not while a commit waits in the line whose rows don't know of it.
-        connection = self._writer.lend()
-        if connection is None:
-            return False
-        asked = partial(jobs.rows, self._queries[fence.query], fence.query, self.address, fence.parameters, connection)
-        if not self._journal.is_open_for(epoch, len(entry), lambda: bool(asked())):
-            return False
-        began = time.monotonic()
-        self._journal.write(entry, meanwhile)
-        if is_small:
-            commits.took(began)
-        return True
+        connection = self._writer.lend() if self.commits_at_once else None
+        return connection is not None and self._commits.log(entry, fence, meanwhile, connection)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:

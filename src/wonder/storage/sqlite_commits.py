@@ -9,10 +9,12 @@ import apsw
 
 from wonder.storage import sqlite_jobs as jobs
 from wonder.storage.errors import DatabaseBusy
+from wonder.storage.processors import Processors
 from wonder.storage.queries import Queries
+from wonder.storage.sqlite_entries import SLOT_BYTES
 from wonder.storage.sqlite_jobs import Asked, Job, Statement
 from wonder.storage.sqlite_journal import Journal
-from wonder.storage.store import Entry, Fence
+from wonder.storage.store import Entry, Fence, Meanwhile
 
 # On a disk where commits take less than this, one of few rows is made without changing threads: the loop waits for it
 # no longer than for a busy callback.
@@ -43,15 +45,12 @@ class Commits:
         self._seconds: float | None = None
         self._last = 0.0
         self._changes = 0
+        self._processors = Processors.of_this_thread()
 
     @property
     def is_fast(self) -> bool:
         """Whether a small commit takes so little time that the loop can wait for it."""
         return self._seconds is not None and self._seconds < FAST_SECONDS
-
-    def follows_quickly(self) -> bool:
-        """Say whether the commit before was just now."""
-        return time.monotonic() - self._last < QUICK_SECONDS
 
     def wanted(self, batch: Iterable[Entry], fence: Fence | None, settles: bool) -> Wanted:
         """Look at a batch."""
@@ -84,6 +83,27 @@ class Commits:
         finally:
             connection.set_busy_timeout(self._busy_ms)
 
+    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile, connection: apsw.Connection) -> bool:
+        """Make a few bytes durable here and now; False if a commit would be as soon."""
+        epoch = fence.parameters[-1]
+        assert isinstance(epoch, int), "the fence of a lease has its epoch"
+        # What is longer is more than one fact, and would be many rows.
+        is_small = len(entry) <= SLOT_BYTES
+        if is_small and time.monotonic() - self._last >= QUICK_SECONDS:
+            return False
+        if not self._journal.is_open_for(epoch, len(entry), lambda: self._is_ours(fence, connection)):
+            return False
+        began = time.monotonic()
+        self._journal.write(entry, meanwhile)
+        if is_small:
+            seconds = self.took(began)
+            if self._processors is not None:
+                self._processors.wrote(seconds)
+        return True
+
+    def _is_ours(self, fence: Fence, connection: apsw.Connection) -> bool:
+        return bool(jobs.rows(self._queries[fence.query], fence.query, self._database, fence.parameters, connection))
+
     def begin(self, connection: apsw.Connection) -> None:
         """Begin a transaction."""
         # What it writes has no number in the journal.
@@ -98,12 +118,13 @@ class Commits:
         if connection.total_changes() != self._changes:
             self.took(began)
 
-    def took(self, began: float) -> None:
-        """Note how long a small commit took, that began then."""
+    def took(self, began: float) -> float:
+        """Note how long a small commit took, that began then; gives it in seconds."""
         self._last = time.monotonic()
         seconds, known = self._last - began, self._seconds
         # Down at once and up slowly: what takes long may have more to write, what is quick shows what the disk can do.
         self._seconds = seconds if known is None or seconds < known else known + (seconds - known) / 8
+        return seconds
 
     def _commit(self, wanted: Wanted, connection: apsw.Connection) -> None:
         # The way to another thread is not counted: on a busy machine it takes longer than the disk, and would be taken
