@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -49,6 +50,24 @@ async def commits_of(url: str, definition: dict[str, Any], **functions: Callable
         assert (await (await wonder.start(workflow)).wait()).status == "completed"
         await no_run_in_memory(wonder)
         return stores[0].commits - before
+
+
+async def test_no_function_sees_what_another_left_in_context_variables(store_url: str) -> None:
+    """Not of its own run, and not of one that goes on beside it: a variable may say for whom a run works."""
+    names = [f"n{number}" for number in range(5)]
+    tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
+    seen: list[str] = []
+
+    async def work(**_: Any) -> None:
+        seen.append(tenant.get())
+        tenant.set("somebody")
+
+    async with running(store_url, work=work) as wonder:
+        workflow = await wonder.deploy(bundle("works", {name: calls("work") for name in names}, line(*names)))
+        await (await wonder.start(workflow)).wait()
+        runs = [await wonder.start(workflow) for _ in range(3)]
+        assert {(await run.wait()).status for run in runs} == {"completed"}
+    assert seen == ["nobody"] * 20
 
 
 async def test_tsk_1_a_task_costs_one_commit_however_many_steps_it_has(store_url: str) -> None:

@@ -34,8 +34,14 @@ class Executor:
         self.abandoned = 0
         self._under_way: set[TaskUnderWay] = set()
         self._line: deque[TaskUnderWay] = deque()
+        self._begun: deque[TaskUnderWay] = deque()
+        """Those that have a place, and that nobody carries out yet."""
+        self._called: asyncio.Task[None] | None = None
+        """The hand that carries those out."""
         self._free_hand: _Hand | None = None
         """The one whose task's result is being told just now."""
+        # Of whoever made this: what a function leaves in its variables, no other may see.
+        self._variables = copy_context()
 
     @property
     def under_way(self) -> int:
@@ -106,21 +112,45 @@ class Executor:
         if hand is not None and hand.may_go_on(self.services.environment.monotonic_ms()):
             hand.following = taken
         else:
-            self._find_hand(taken)
+            self._begun.append(taken)
+            self._call_hand()
 
-    def _find_hand(self, taken: "TaskUnderWay") -> None:
-        taken.worker = asyncio.get_running_loop().create_task(self._carry_out(taken))
+    def _call_hand(self) -> None:
+        if self._called is None or self._called.done():
+            loop = asyncio.get_running_loop()
+            self._called = loop.create_task(self._carry_out(), context=self._variables.copy())
 
-    async def _carry_out(self, taken: "TaskUnderWay | None") -> None:
-        """Run a task, and what follows upon it at once: that needs neither a turn of the loop nor an asyncio task."""
-        if taken and len(self._under_way) > 1:
-            # Many results lead on together, and not each at once.
-            if result := await taken.run(taken.worker):
-                taken.deliver(result)
-            return
+    async def _carry_out(self) -> None:
+        """Run the tasks that have begun by now, and what follows upon a lone one at once.
+
+        None of them needs a turn of the loop or an asyncio task of its own, as long as none has to wait for anything.
+        """
         hand = _Hand(self.services.environment.monotonic_ms() + _TURN_MS)
-        while taken:
-            taken = self._tell(hand, taken, await taken.run(hand.worker))
+        left = len(self._begun)
+        try:
+            while left and self._begun and hand.finds_all_as_it_was():
+                left -= 1
+                taken: TaskUnderWay | None = self._begun.popleft()
+                while taken:
+                    work = taken.run(hand.worker)
+                    try:
+                        waits_for = work.send(None)
+                    except StopIteration as end:
+                        taken = self._tell(hand, taken, end.value)
+                        continue
+                    # Whatever else has begun does not wait for this one.
+                    left = 0
+                    self._dismiss(hand)
+                    taken = self._tell(hand, taken, await ahead.rest(work, waits_for))
+        finally:
+            self._dismiss(hand)
+
+    def _dismiss(self, hand: "_Hand") -> None:
+        """Let another hand carry out what has begun."""
+        if self._called is hand.worker:
+            self._called = None
+            if self._begun:
+                self._call_hand()
 
     def _tell(self, hand: "_Hand", taken: "TaskUnderWay", result: TaskResult | None) -> "TaskUnderWay | None":
         """Tell the result of a task; gives the next one, if one has come with that."""
@@ -135,7 +165,9 @@ class Executor:
             taken.deliver(result)
         except BaseException:
             if hand.following:
-                self._find_hand(hand.following)
+                self._begun.appendleft(hand.following)
+                hand.following = None
+                self._call_hand()
             raise
         finally:
             self._free_hand = None
@@ -200,7 +232,7 @@ class TaskUnderWay:
         self._on_done: Callable[[TaskResult], None] | None = on_done
         self._execution: TaskExecution | None = TaskExecution(task, input)
         self.worker: asyncio.Task[None] | None = None
-        """Who carries it out; nobody yet where it is to follow upon another task."""
+        """Who carries it out; nobody before it has begun."""
         self._grace: Timer | None = None
         self._has_begun = False
         self._ahead: Coroutine[Any, Any, TaskResult | None] | None = None
@@ -217,8 +249,6 @@ class TaskUnderWay:
             self._grace = services.environment.after(services.grace_ms, lambda: self._abandon(_CANCELLED))
             self._execution.cancel()
             return
-        if self.worker:
-            self.worker.cancel()
         # Later, because nobody expects to be told inside their own call.
         self._grace = services.environment.after(0, lambda: self.deliver(TaskResult("cancelled", error=_CANCELLED)))
 
@@ -230,18 +260,10 @@ class TaskUnderWay:
                 self._ended.set_result(None)
         return self._ended
 
-    async def run(self, worker: "asyncio.Task[None] | None") -> TaskResult | None:
+    def run(self, worker: "asyncio.Task[None]") -> Coroutine[Any, Any, TaskResult | None]:
         """Run it; gives the result to deliver, or None when nobody waits for it any more. For its executor to call."""
         begun, self._ahead = self._ahead, None
-        if begun is None:
-            return await self._run(worker, is_ahead=False)
-        try:
-            waits_for = begun.send(None)
-        except StopIteration as end:
-            # Most often there is nothing to wait for.
-            result: TaskResult | None = end.value
-            return result
-        return await ahead.rest(begun, waits_for)
+        return self._run(worker, is_ahead=False) if begun is None else begun
 
     def begin_ahead(self, worker: "asyncio.Task[None]") -> bool:
         """Run it as far as nobody can tell; False if it has to begin anew. For its executor to call."""
@@ -257,11 +279,10 @@ class TaskUnderWay:
             self._ahead.close()
         self._forget()
 
-    async def _run(self, worker: "asyncio.Task[None] | None", *, is_ahead: bool) -> TaskResult | None:
+    async def _run(self, worker: "asyncio.Task[None]", *, is_ahead: bool) -> TaskResult | None:
         execution = self._execution
         if self._grace or not execution:
             return None  # It was cancelled before it began.
-        assert worker, "somebody carries it out"
         self._has_begun, self.worker = True, worker
         try:
             assignment = Assignment(self._executor.services, self._origin, self._abandon, worker, is_ahead)

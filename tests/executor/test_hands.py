@@ -1,0 +1,160 @@
+"""Tasks that come together are carried out one after another by one hand, and none of them can tell."""
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Context, ContextVar
+from typing import Any
+
+import pytest
+
+from support.tasks import ORIGIN, Bench, bench, step, task, until
+from wonder.executor.results import TaskResult
+
+TENANT: ContextVar[str] = ContextVar("tenant", default="nobody")
+
+
+class Together:
+    """Tasks that are started in the same moment, with what each of them gave, in the order in which they ended."""
+
+    def __init__(self, it: Bench, *functions: Callable[[], Any]) -> None:
+        self.it = it
+        self.ended: list[tuple[int, Any]] = []
+        self.taken = [self._start(number, function) for number, function in enumerate(functions)]
+
+    def _start(self, number: int, function: Callable[[], Any]) -> Any:
+        name = f"work{number}"
+        compiled = self.it.compiled(task(step(name)), **{name: function})
+        return self.it.executor.start(compiled, {}, ORIGIN, lambda result: self.hear(number, result))
+
+    def hear(self, number: int, result: TaskResult) -> None:
+        """Take the result of a task."""
+        self.ended.append((number, result.output if result.error is None else result.error.code))
+
+    async def outputs(self) -> list[Any]:
+        """Wait for all of them; gives what each gave."""
+        await until(lambda: len(self.ended) == len(self.taken))
+        return [given for _, given in sorted(self.ended, key=lambda one: one[0])]
+
+
+async def hand() -> int:
+    return id(asyncio.current_task())
+
+
+async def test_tasks_that_wait_for_nothing_share_an_asyncio_task() -> None:
+    async with bench() as it:
+        assert len(set(await Together(it, *[hand] * 100).outputs())) == 1
+
+
+async def test_a_task_that_waits_keeps_no_other_from_its_end() -> None:
+    go_on = asyncio.Event()
+
+    async def wait() -> int:
+        await go_on.wait()
+        return await hand()
+
+    async with bench() as it:
+        together = Together(it, hand, wait, hand, wait, hand)
+        await until(lambda: len(together.ended) == 3)
+        assert [number for number, _ in together.ended] == [0, 2, 4]
+        go_on.set()
+        hands = await together.outputs()
+    # One that waits keeps its own, until its end.
+    assert hands[1] != hands[3]
+
+
+async def test_what_a_function_leaves_in_context_variables_no_other_sees_that_came_with_it() -> None:
+    async def leave() -> str:
+        seen = TENANT.get()
+        TENANT.set("somebody")
+        return seen
+
+    async with bench() as it:
+        assert await Together(it, *[leave] * 5).outputs() == ["nobody"] * 5
+
+
+async def test_functions_see_the_context_variables_of_whoever_made_the_executor_and_not_of_who_started_a_task() -> None:
+    async def look() -> str:
+        return TENANT.get()
+
+    TENANT.set("owner")
+    async with bench() as it:
+
+        def start() -> Together:
+            TENANT.set("caller")
+            return Together(it, look, look)
+
+        assert await Context().run(start).outputs() == ["owner", "owner"]
+
+
+@pytest.mark.parametrize("cancelled", [0, 1, 3])
+async def test_one_of_them_can_be_cancelled_before_it_begins(cancelled: int) -> None:
+    begun: list[int] = []
+
+    def work(number: int) -> Callable[[], Any]:
+        async def function() -> int:
+            begun.append(number)
+            return number
+
+        return function
+
+    async with bench() as it:
+        together = Together(it, *[work(number) for number in range(4)])
+        together.taken[cancelled].cancel()
+        expected: list[Any] = [0, 1, 2, 3]
+        expected[cancelled] = "TASK_CANCELLED"
+        assert await together.outputs() == expected
+    assert begun == [number for number in range(4) if number != cancelled]
+    assert it.executor.under_way == 0
+
+
+async def test_one_that_waits_can_be_cancelled_and_the_others_go_on() -> None:
+    async def wait() -> None:
+        await asyncio.sleep(10)
+
+    async with bench() as it:
+        together = Together(it, hand, wait, hand)
+        await until(lambda: len(together.ended) == 2)
+        together.taken[1].cancel()
+        assert (await together.outputs())[1] == "TASK_CANCELLED"
+
+
+async def test_one_that_cancels_its_own_asyncio_task_cancels_no_other() -> None:
+    async def cancel_itself() -> str:
+        current = asyncio.current_task()
+        assert current
+        current.cancel()
+        return "done"
+
+    async def wait() -> str:
+        await asyncio.sleep(0)
+        return "waited"
+
+    async with bench() as it:
+        assert await Together(it, cancel_itself, wait, wait).outputs() == ["done", "waited", "waited"]
+
+
+async def test_one_whose_result_nobody_can_take_keeps_no_other_from_its_end() -> None:
+    told: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context.get("exception")))
+    async with bench() as it:
+        together = Together(it, hand, hand, hand)
+        hear = together.hear
+
+        def fail(number: int, result: TaskResult) -> None:
+            hear(number, result)
+            if number == 0:
+                raise ValueError("whoever waits has a bug")
+
+        together.hear = fail  # type: ignore[method-assign]
+        assert len(await together.outputs()) == 3
+
+
+async def test_a_hand_that_is_cancelled_before_it_has_begun_is_followed_by_another() -> None:
+    async with bench() as it:
+        together = Together(it, hand)
+        called = it.executor._called
+        assert called
+        called.cancel()
+        await asyncio.sleep(0)
+        together.taken.append(together._start(1, hand))
+        assert len(await together.outputs()) == 2
