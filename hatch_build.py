@@ -81,6 +81,7 @@ COMPILED = {
     "wonder/language/schemas": ("validators",),
     "wonder/storage": (
         "durable_file",
+        "linux_aio",
         "processors",
         "sqlite_commits",
         "sqlite_entries",

@@ -61,6 +61,9 @@ class FactsLog:
         self._has_log = store.has_log
         self._following: list[Decision] | None = None
         """What the fact that is being logged leads to; None if the engine failed on it."""
+        self._spare_id = ""
+        """The id for the next fact, made while the one before was on its way."""
+        self._spare_ms = 0
         self._is_settling = False
         self._untaken = decode_facts(lease.inherited)
         """Facts, by their run, whose rows never came to the tables: they are taken when the run is loaded."""
@@ -80,8 +83,15 @@ class FactsLog:
     def to_log(self, run: LiveRun, fact: Fact, now_ms: int) -> LoggedFact | None:
         """Say what has to be logged so that a run can go on, if that is enough."""
         if self._has_log and type(fact) is TaskCompleted and may_be_logged(run, fact):
-            return LoggedFact(run.id, now_ms, self._decider.new_id(), fact)
+            return LoggedFact(run.id, now_ms, self._token_id(now_ms), fact)
         return None
+
+    def _token_id(self, now_ms: int) -> str:
+        # Not one of long ago: ids are in the order in which they are used.
+        if now_ms - self._spare_ms <= 1 and self._spare_id:
+            spare, self._spare_id = self._spare_id, ""
+            return spare
+        return self._decider.new_id()
 
     def go_on(self, run: LiveRun, fact: Fact) -> bool:
         """Go on with a lone run: log the result of its task, and decide while that is on its way; False if not so.
@@ -165,6 +175,7 @@ class FactsLog:
             decider.fail_writing(run, logged.fact, error)
             return
         self._following = following
+        self._spare_id, self._spare_ms = decider.new_id(), now_ms
         try:
             decider.prepare(run, following)
         except Exception:

@@ -4,79 +4,65 @@ import ctypes
 import errno
 import os
 import platform
+import struct
 import sys
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 # io_setup, io_destroy, io_submit, io_getevents: glibc has no functions for them.
 _NUMBERS: Final = {"x86_64": (206, 207, 209, 208), "aarch64": (0, 1, 2, 4)}
 _PWRITE: Final = 1
+# `struct iocb` of linux/aio_abi.h, on a little-endian machine: number, key, flags of the write, what to do, priority,
+# file, address, length, offset, and what is not used.
+_REQUEST: Final = struct.Struct("<QIIHhIQQq16x")
+# `struct io_event`: number, request, and two results.
+_EVENT: Final = struct.Struct("<QQqq")
 # Nanoseconds are not looked at: it asks, or it waits for as long as it takes.
 _ASK: Final = (ctypes.c_long * 2)(0, 0)
 
 
-class _Request(ctypes.Structure):
-    """`struct iocb` of linux/aio_abi.h, on a little-endian machine."""
-
-    _fields_: ClassVar[Any] = [
-        ("data", ctypes.c_uint64),
-        ("key", ctypes.c_uint32),
-        ("rw_flags", ctypes.c_uint32),
-        ("opcode", ctypes.c_uint16),
-        ("priority", ctypes.c_int16),
-        ("descriptor", ctypes.c_uint32),
-        ("buffer", ctypes.c_uint64),
-        ("length", ctypes.c_uint64),
-        ("offset", ctypes.c_int64),
-        ("reserved", ctypes.c_uint64),
-        ("flags", ctypes.c_uint32),
-        ("eventfd", ctypes.c_uint32),
-    ]
-
-
-class _Event(ctypes.Structure):
-    """`struct io_event`."""
-
-    _fields_: ClassVar[Any] = [
-        ("data", ctypes.c_uint64),
-        ("object", ctypes.c_uint64),
-        ("result", ctypes.c_int64),
-        ("result2", ctypes.c_int64),
-    ]
+# `struct aio_ring`, as words: how many events there may be, which is the next to take, where the kernel puts the next
+# one (both go round), what tells that it is one, and how long this head of it is. The events follow.
+_COUNT: Final = 1
+_HEAD: Final = 2
+_TAIL: Final = 3
+_MAGIC: Final = 4
+_HEAD_LENGTH: Final = 7
+_HEAD_WORDS: Final = 8
+# An event in words of twice the length: where its number is, and its result.
+_EVENT_WORDS: Final = 4
+_NUMBER: Final = 0
+_RESULT: Final = 2
 
 
 class _Ring:
-    """What is over, as the kernel writes it into our memory (`struct aio_ring`): looked at without a system call."""
-
-    # Of the head, which is followed by the events: how many there may be, which is the next to take, and where the
-    # kernel puts the next one. Both go round.
-    _COUNT, _HEAD, _TAIL, _MAGIC, _LENGTH = 1, 2, 3, 4, 7
-    _WORDS, _EVENT_WORDS, _NUMBER, _RESULT = 8, 4, 0, 2
+    """What is over, as the kernel writes it into our memory: looked at without a system call."""
 
     def __init__(self, context: int) -> None:
-        self._words = (ctypes.c_uint32 * self._WORDS).from_address(context)
-        self._count = self._words[self._COUNT]
-        self._events = (ctypes.c_int64 * (self._EVENT_WORDS * self._count)).from_address(context + 4 * self._WORDS)
+        self._words: Any = (ctypes.c_uint32 * _HEAD_WORDS).from_address(context)
+        self._count: int = self._words[_COUNT]
+        self._events: Any = (ctypes.c_int64 * (_EVENT_WORDS * self._count)).from_address(context + 4 * _HEAD_WORDS)
 
     @classmethod
     def at(cls, context: int) -> "_Ring | None":
         """Find the ring of a context; None where it may not be read like this."""
         if platform.machine() != "x86_64":
             return None  # Others may see what was written later sooner.
-        words = (ctypes.c_uint32 * cls._WORDS).from_address(context)
-        is_known = words[cls._MAGIC] == 0xA10A10A1 and words[cls._LENGTH] == 4 * cls._WORDS
+        words: Any = (ctypes.c_uint32 * _HEAD_WORDS).from_address(context)
+        is_known = words[_MAGIC] == 0xA10A10A1 and words[_HEAD_LENGTH] == 4 * _HEAD_WORDS
         return cls(context) if is_known else None
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing is over that was not taken."""
         words = self._words
-        return bool(words[self._HEAD] == words[self._TAIL])
+        return bool(words[_HEAD] == words[_TAIL])
 
     def take(self) -> tuple[int, int]:
         """Give the number and the result of the next one."""
-        head = self._words[self._HEAD]
-        event = self._EVENT_WORDS * head
-        number, result = self._events[event + self._NUMBER], self._events[event + self._RESULT]
-        self._words[self._HEAD] = (head + 1) % self._count
+        head: int = self._words[_HEAD]
+        event = _EVENT_WORDS * head
+        number, result = self._events[event + _NUMBER], self._events[event + _RESULT]
+        self._words[_HEAD] = (head + 1) % self._count
         return number, result
 
 
@@ -88,15 +74,16 @@ class AsyncWriter:
         self._ask, self._wait = _system_calls()
         self._context = ctypes.c_ulong(context)
         _, self._destroy, self._submit, self._events = (ctypes.c_long(number) for number in numbers)
-        self._request = _Request(opcode=_PWRITE, buffer=ctypes.addressof(ctypes.c_char.from_buffer(buffer)))
+        self._buffer: int = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+        self._request: Any = ctypes.create_string_buffer(_REQUEST.size)
         self._requests = (ctypes.c_void_p * 1)(ctypes.addressof(self._request))
-        self._event = _Event()
+        self._event: Any = ctypes.create_string_buffer(_EVENT.size)
         self._one, self._none = ctypes.c_long(1), ctypes.c_long(0)
         self._given = ctypes.c_void_p(ctypes.addressof(self._requests))
         self._taken = ctypes.c_void_p(ctypes.addressof(self._event))
         self._at_once = ctypes.c_void_p(ctypes.addressof(_ASK))
         self._ring = _Ring.at(context)
-        self._number = self._result = 0
+        self._number = self._result = self._length = 0
 
     @classmethod
     def open(cls, buffer: Any) -> "AsyncWriter | None":
@@ -115,11 +102,10 @@ class AsyncWriter:
 
     def begin(self, descriptor: int, offset: int, length: int) -> None:
         """Begin to write the first bytes of the buffer; raises OSError if that can't be."""
-        request = self._request
-        request.descriptor, request.offset, request.length = descriptor, offset, length
         # So that the end of one that nobody waited for is not taken for the end of another.
         self._number += 1
-        request.data = self._number
+        self._length = length
+        _REQUEST.pack_into(self._request, 0, self._number, 0, 0, _PWRITE, 0, descriptor, self._buffer, length, offset)
         if self._ask(self._submit, self._context, self._one, self._given) != 1:
             raise _error(ctypes.get_errno())
 
@@ -147,15 +133,15 @@ class AsyncWriter:
                 raise _error(ctypes.get_errno())
 
     def _is_this_one(self) -> bool:
-        self._result = self._event.result
-        return bool(self._event.data == self._number)
+        number, _, self._result, _ = _EVENT.unpack_from(self._event)
+        return bool(number == self._number)
 
     def check(self) -> None:
         """Raise OSError if the write that is over went wrong."""
         result = self._result
         if result < 0:
             raise _error(-result)
-        if result != self._request.length:
+        if result != self._length:
             raise _error(errno.ENOSPC)
 
     def close(self) -> None:

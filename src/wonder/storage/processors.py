@@ -18,8 +18,10 @@ _TRIAL: Final = 32
 _QUICKER: Final = 0.88
 # After so many writes all is found out anew: machines change, and have slow moments.
 _FOUND_OUT_FOR: Final = 2_000
+# The first writes on a processor find nothing in its caches, which they would not elsewhere either.
+_COLD: Final = 2
 # Who has just come somewhere stays for so many writes; for more where the system takes it back again and again.
-_STAY: Final = 2
+_STAY: Final = 1
 _LONGEST_STAY: Final = 4_096
 
 
@@ -55,8 +57,14 @@ class Processors:
         here = self._here()
         self._come_to(here)
         self._left -= 1
-        if self._since <= _STAY:
-            return  # It found nothing in the caches, which it would not elsewhere either.
+        if self._since > _COLD:
+            self._note(here, seconds)
+        writes = self._writes.get(here, 0)
+        # To look each time would take as long as there is to win by it.
+        if writes >= _TRIAL and (self._since == self._stay or (self._since > self._stay and writes % _TRIAL == 0)):
+            self._choose(here)
+
+    def _note(self, here: int, seconds: float) -> None:
         known = self._seconds.get(here)
         # Down quickly and up slowly: much makes a write slow that has nothing to do with the processor.
         if known is None:
@@ -64,8 +72,6 @@ class Processors:
         else:
             self._seconds[here] = known + (seconds - known) / 4 if seconds < known else min(seconds, known * 1.005)
         self._writes[here] = self._writes.get(here, 0) + 1
-        if self._since > self._stay and self._writes[here] >= _TRIAL:
-            self._choose(here)
 
     def _come_to(self, here: int) -> None:
         if here == self._last:
