@@ -41,7 +41,8 @@ class Acting:
 
     async def run(self, input: JsonValue) -> JsonValue:
         """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
-        only = self._only
+        # Let go of here: it knows the way back.
+        only, self._only = self._only, None
         if only is not None:
             self.attempts = 1
             return self._checked(await self._call(input, only))
