@@ -25,7 +25,7 @@ SWITCH = "WONDER_COMPILED"
 LEVEL = "WONDER_COMPILED_LEVEL"
 SOURCE = Path(__file__).parent / "src"
 COMPILED = {
-    "wonder/actions": ("python", "taking"),
+    "wonder/actions": ("context", "python", "taking"),
     "wonder/app": ("ids", "local_worker"),
     "wonder/context": ("fields", "plan", "rows", "scalars", "tables", "writes"),
     "wonder/coordinator": (
