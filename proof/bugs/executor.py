@@ -8,6 +8,7 @@ LIMITS = "tests/executor/test_time_limits.py"
 ONCE = "tests/executor/test_idempotency.py"
 GIVING_BACK = "tests/executor/test_giving_back.py"
 STORED = "tests/executor/test_stored_idempotency.py"
+HANDS = "tests/executor/test_hands.py"
 
 BUGS = (
     Bug(
@@ -49,6 +50,30 @@ BUGS = (
         "",
         "tasks that have ended keep their places, until none is left",
         (GIVING_BACK,),
+    ),
+    Bug(
+        "variables-of-the-task-before",
+        "executor/executor.py",
+        "and hand.finds_all_as_it_was():",
+        "and True:",
+        "a function sees what another one has left in context variables",
+        (HANDS,),
+    ),
+    Bug(
+        "all-wait-for-one",
+        "executor/executor.py",
+        "                    left = 0\n                    self._dismiss(hand)\n",
+        "",
+        "tasks that came together wait for the one of them that has to wait",
+        (HANDS,),
+    ),
+    Bug(
+        "hand-not-followed",
+        "executor/executor.py",
+        "        finally:\n            self._dismiss(hand)\n",
+        "        finally:\n            pass\n",
+        "a hand that ends leaves tasks that nobody carries out",
+        (HANDS, "tests/executor/test_executor.py"),
     ),
     Bug(
         "cancellation-not-taken-back",
