@@ -4,19 +4,14 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from wonder.actions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.python import current_context
-from wonder.app.engine import Engine
-from wonder.coordinator.worker import Dispatch, TaskEnded, Work
 
 _LONG_SECONDS = 60.0
-_TOKEN: ContextVar[str] = ContextVar("proof_token")
 
 
 class Outside:
@@ -52,19 +47,9 @@ class Outside:
         registry.register("proof:charge", self._charge)
         return registry
 
-    def watch(self, engine: Engine) -> None:
-        """Let functions know for which token they are called."""
-        inner = engine.worker.start
-
-        def start(dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> Work:
-            _TOKEN.set(dispatch.token_id)
-            return inner(dispatch, on_done)
-
-        engine.worker.start = start  # type: ignore[method-assign,assignment]
-
     def _act(self, **fields: Any) -> None:
-        context = current_context()
-        self.note("effect", run=context.origin.run_id, token=_TOKEN.get(), node=context.origin.node, **fields)
+        origin = current_context().origin
+        self.note("effect", run=origin.run_id, token=origin.token_id, node=origin.node, **fields)
 
     async def _work(self, what: Any = None) -> Any:
         self._act()

@@ -137,7 +137,7 @@ async def _prepare(store: Store, scenario: Scenario, project_id: str) -> None:
 
 
 class _WatchedSeat(Seat):
-    """The seat, which tells when it is taken, and whose engine tells actions for which token they act."""
+    """The seat, which tells when it is taken."""
 
     def __init__(self, store: Store, outside: Outside) -> None:
         super().__init__(store, outside.functions(), new_ulid)
@@ -145,6 +145,4 @@ class _WatchedSeat(Seat):
 
     def _new_engine(self, lease: Lease) -> Engine:
         self._outside.note("claimed", owner=lease.owner_id, epoch=lease.epoch)
-        engine = super()._new_engine(lease)
-        self._outside.watch(engine)
-        return engine
+        return super()._new_engine(lease)

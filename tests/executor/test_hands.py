@@ -1,6 +1,8 @@
-"""Tasks that come together are carried out one after another by one hand, and none of them can tell."""
+"""Tasks that come together are carried out one after another by one hand, for as long as none has to wait."""
 
 import asyncio
+import time
+import weakref
 from collections.abc import Callable
 from contextvars import Context, ContextVar
 from typing import Any
@@ -60,6 +62,92 @@ async def test_a_task_that_waits_keeps_no_other_from_its_end() -> None:
         hands = await together.outputs()
     # One that waits keeps its own, until its end.
     assert hands[1] != hands[3]
+
+
+@pytest.mark.parametrize("wait", [asyncio.sleep, lambda seconds: asyncio.to_thread(int)], ids=["sleep", "thread"])
+async def test_tasks_that_wait_all_begin_within_a_few_turns_of_the_loop(wait: Callable[[float], Any]) -> None:
+    turns, begun = 0, list[int]()
+
+    def count() -> None:
+        nonlocal turns
+        turns += 1
+        asyncio.get_running_loop().call_soon(count)
+
+    async def work() -> None:
+        begun.append(turns)
+        await wait(0.001)
+
+    async with bench(tasks_max=500) as it:
+        asyncio.get_running_loop().call_soon(count)
+        await Together(it, *[work] * 500).outputs()
+        await it.executor.close()
+    assert max(begun) - min(begun) < 6
+
+
+async def test_what_a_task_that_waited_left_with_its_asyncio_task_no_other_finds() -> None:
+    """As sessions of a database that are kept by the asyncio task that asks for one."""
+    left: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+    async def work() -> str | None:
+        current = asyncio.current_task()
+        found = left.get(current)
+        await asyncio.sleep(0)
+        left[current] = "something"
+        return found
+
+    async with bench() as it:
+        assert await Together(it, *[work] * 5).outputs() == [None] * 5
+
+
+async def test_those_that_came_together_leave_the_loop_its_turns() -> None:
+    turns = 0
+
+    async def work() -> None:
+        time.sleep(0.002)  # noqa: ASYNC251  # it keeps the loop, as code does that computes
+
+    async with bench() as it:
+        together = Together(it, *[work] * 200)
+        async with asyncio.timeout(10):
+            while len(together.ended) < 200:
+                turns += 1
+                await asyncio.sleep(0)
+    assert turns >= 5
+
+
+async def test_a_variable_whose_value_can_not_be_compared_loses_no_result() -> None:
+    class Incomparable:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("the truth value of an array is ambiguous")
+
+        __hash__ = None  # type: ignore[assignment]  # as it is with arrays
+
+    variable: ContextVar[object] = ContextVar("array")
+    variable.set(Incomparable())
+
+    async def work() -> bool:
+        found = variable.get()
+        variable.set(Incomparable())
+        return found is variable.get()
+
+    async with bench() as it:
+        assert await Together(it, work, work).outputs() == [False, False]
+        assert it.executor.under_way == 0
+
+
+async def test_a_cancellation_that_a_function_took_back_reaches_no_other() -> None:
+    async def work() -> int:
+        current = asyncio.current_task()
+        assert current
+        current.cancel()
+        current.uncancel()
+        return 1
+
+    async def wait() -> int:
+        await asyncio.sleep(0)
+        return 2
+
+    async with bench() as it:
+        assert await Together(it, work, wait, wait).outputs() == [1, 2, 2]
 
 
 async def test_what_a_function_leaves_in_context_variables_no_other_sees_that_came_with_it() -> None:
@@ -152,9 +240,8 @@ async def test_one_whose_result_nobody_can_take_keeps_no_other_from_its_end() ->
 async def test_a_hand_that_is_cancelled_before_it_has_begun_is_followed_by_another() -> None:
     async with bench() as it:
         together = Together(it, hand)
-        called = it.executor._called
-        assert called
-        called.cancel()
+        for called in it.executor._called:
+            called.cancel()
         await asyncio.sleep(0)
         together.taken.append(together._start(1, hand))
         assert len(await together.outputs()) == 2

@@ -66,6 +66,16 @@ def test_a_thread_that_the_system_takes_back_each_time_is_moved_ever_less_often(
     assert len(machine.moves) < 20
 
 
+@pytest.mark.parametrize("usable", [{0}, {0, 1}])
+def test_a_thread_that_never_arrives_is_moved_ever_less_often(usable: set[int]) -> None:
+    """It is taken back before it writes, or there is nowhere to go any more."""
+    machine = Machine(cpu0=SLOW, cpu1=QUICK)
+    tried = list[int]()
+    machine.processors = Processors(lambda: 0, lambda: usable, tried.append)
+    machine.write(20_000)
+    assert 1 <= len(tried) < 30
+
+
 def test_a_write_that_takes_very_long_once_moves_nobody() -> None:
     machine = Machine(cpu0=QUICK, cpu1=QUICK)
     machine.write(100)

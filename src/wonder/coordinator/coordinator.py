@@ -500,7 +500,10 @@ class Coordinator:
             self.commits.hold()
 
     def _dispatch(self, run: LiveRun, order: DispatchTask) -> None:
-        prepared, self._prepared = self._prepared, None
+        prepared = self._prepared
+        if prepared is not None and prepared[0] != order.token_id:
+            self._discard_prepared()
+        self._prepared = None
         if prepared is not None and prepared[0] == order.token_id and self._worker.begin(prepared[1]):
             run.tasks[order.token_id] = prepared[1]
         elif dispatch := self._order(run, order):

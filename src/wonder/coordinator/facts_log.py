@@ -88,7 +88,7 @@ class FactsLog:
 
     def _token_id(self, now_ms: int) -> str:
         # Not one of long ago: ids are in the order in which they are used.
-        if now_ms - self._spare_ms <= 1 and self._spare_id:
+        if self._spare_id and 0 <= now_ms - self._spare_ms <= 1:
             spare, self._spare_id = self._spare_id, ""
             return spare
         return self._decider.new_id()

@@ -18,8 +18,12 @@ from wonder.executor.services import Services
 from wonder.language.values import JsonValue
 
 TASKS_MAX = 1_000
-# How long tasks may follow upon each other at once before all else in the loop has its turn.
+# How long tasks may follow upon each other at once before all else in the loop has its turn; and those that came
+# together, whose results lead on together.
 _TURN_MS = 5.0
+_LONGEST_TURN_MS = 50.0
+# Where one task had to wait, others may have to as well: so many hands take on the rest, and each calls as many again.
+_MORE_HANDS = 8
 
 
 class Executor:
@@ -36,8 +40,8 @@ class Executor:
         self._line: deque[TaskUnderWay] = deque()
         self._begun: deque[TaskUnderWay] = deque()
         """Those that have a place, and that nobody carries out yet."""
-        self._called: asyncio.Task[None] | None = None
-        """The hand that carries those out."""
+        self._called: set[asyncio.Task[None]] = set()
+        """The hands that carry those out, or are about to."""
         self._free_hand: _Hand | None = None
         """The one whose task's result is being told just now."""
         # Of whoever made this: what a function leaves in its variables, no other may see.
@@ -66,13 +70,15 @@ class Executor:
         hand = self._free_hand
         if hand is None or self._under_way or not hand.may_go_on(self.services.environment.monotonic_ms()):
             return None
+        if task.timeout_ms is not None:
+            return None  # Its time must not pass before it has begun.
         taken = TaskUnderWay(self, task, input, origin, on_done)
         return taken if taken.begin_ahead(hand.worker) else None
 
     def begin(self, prepared: "TaskUnderWay") -> bool:
         """Go on with a task that was prepared; False if it was too long ago, and it has to be started anew."""
         hand = self._free_hand
-        if hand is None or hand.following is not None or hand.worker is not prepared.worker:
+        if hand is None or hand.following is not None or hand.worker is not prepared.worker or self._under_way:
             prepared.discard()
             return False
         self._under_way.add(prepared)
@@ -113,22 +119,28 @@ class Executor:
             hand.following = taken
         else:
             self._begun.append(taken)
-            self._call_hand()
+            self._call_hands(1)
 
-    def _call_hand(self) -> None:
-        if self._called is None or self._called.done():
+    def _call_hands(self, count: int) -> None:
+        """See to it that so many hands carry out what has begun, or one for each task if there are less."""
+        if self._called and next(iter(self._called)).done():
+            # Somebody has cancelled it before it had begun.
+            self._called = {hand for hand in self._called if not hand.done()}
+        for _ in range(min(count, len(self._begun)) - len(self._called)):
+            # Never at once, whatever tasks the loop would make: nobody expects to be told inside their own call.
             loop = asyncio.get_running_loop()
-            self._called = loop.create_task(self._carry_out(), context=self._variables.copy())
+            self._called.add(asyncio.Task(self._carry_out(), loop=loop, context=self._variables.copy()))
 
     async def _carry_out(self) -> None:
         """Run the tasks that have begun by now, and what follows upon a lone one at once.
 
         None of them needs a turn of the loop or an asyncio task of its own, as long as none has to wait for anything.
+        One that had to may have left something with its asyncio task: it is the last in it.
         """
-        hand = _Hand(self.services.environment.monotonic_ms() + _TURN_MS)
+        hand = _Hand(self.services.environment.monotonic_ms())
         left = len(self._begun)
         try:
-            while left and self._begun and hand.finds_all_as_it_was():
+            while left and self._begun and self._may_take_another(hand):
                 left -= 1
                 taken: TaskUnderWay | None = self._begun.popleft()
                 while taken:
@@ -138,19 +150,19 @@ class Executor:
                     except StopIteration as end:
                         taken = self._tell(hand, taken, end.value)
                         continue
-                    # Whatever else has begun does not wait for this one.
-                    left = 0
-                    self._dismiss(hand)
-                    taken = self._tell(hand, taken, await ahead.rest(work, waits_for))
+                    self._called.discard(hand.worker)
+                    self._call_hands(len(self._called) + _MORE_HANDS)
+                    result = await ahead.rest(work, waits_for)
+                    if result is not None:
+                        taken.deliver(result)
+                    return
         finally:
-            self._dismiss(hand)
+            self._called.discard(hand.worker)
+            self._call_hands(1)
 
-    def _dismiss(self, hand: "_Hand") -> None:
-        """Let another hand carry out what has begun."""
-        if self._called is hand.worker:
-            self._called = None
-            if self._begun:
-                self._call_hand()
+    def _may_take_another(self, hand: "_Hand") -> bool:
+        now_ms = self.services.environment.monotonic_ms()
+        return now_ms < hand.began_ms + _LONGEST_TURN_MS and hand.finds_all_as_it_was()
 
     def _tell(self, hand: "_Hand", taken: "TaskUnderWay", result: TaskResult | None) -> "TaskUnderWay | None":
         """Tell the result of a task; gives the next one, if one has come with that."""
@@ -167,7 +179,6 @@ class Executor:
             if hand.following:
                 self._begun.appendleft(hand.following)
                 hand.following = None
-                self._call_hand()
             raise
         finally:
             self._free_hand = None
@@ -186,22 +197,32 @@ class Executor:
 class _Hand:
     """An asyncio task that may take on another task when it has told the result of one."""
 
-    __slots__ = ("_context", "_until_ms", "following", "worker")
+    __slots__ = ("_variables", "began_ms", "following", "worker")
 
-    def __init__(self, until_ms: float) -> None:
+    def __init__(self, began_ms: float) -> None:
         worker = asyncio.current_task()
         assert worker
-        self.worker, self._until_ms = worker, until_ms
+        self.worker, self.began_ms = worker, began_ms
         self.following: TaskUnderWay | None = None
-        self._context = copy_context()
+        self._variables = copy_context()
 
     def may_go_on(self, now_ms: float) -> bool:
         """Say whether another task can follow: nobody waits for too long, and it would not notice."""
-        return self.following is None and now_ms < self._until_ms and self.finds_all_as_it_was()
+        return self.following is None and now_ms < self.began_ms + _TURN_MS and self.finds_all_as_it_was()
 
     def finds_all_as_it_was(self) -> bool:
         """Say whether all is as at its beginning: what a function leaves in context variables, no other may see."""
-        return not self.worker.cancelling() and copy_context() == self._context
+        # The second is what is left of a cancellation that was taken back before it was heard.
+        if self.worker.cancelling() or getattr(self.worker, "_must_cancel", False):
+            return False
+        found, before = copy_context(), self._variables
+        if len(found) != len(before):
+            return False
+        for variable, value in found.items():  # noqa: SIM110  # a generator would take as long as all the rest
+            # Not what it is equal to: a value of the user's own may compare as it likes.
+            if before.get(variable, _NONE) is not value:
+                return False
+        return True
 
 
 class TaskUnderWay:
@@ -323,4 +344,5 @@ class TaskUnderWay:
         self._on_done = self._execution = self.worker = self._ahead = None
 
 
+_NONE = object()
 _CANCELLED = Failure("TASK_CANCELLED", "the task was cancelled")

@@ -40,6 +40,7 @@ class Processors:
         self._left = _FOUND_OUT_FOR
         self._chosen = -1
         """Where the thread was moved to."""
+        self._is_moving = False
 
     @classmethod
     def of_this_thread(cls) -> "Processors | None":
@@ -74,8 +75,12 @@ class Processors:
         self._writes[here] = self._writes.get(here, 0) + 1
 
     def _come_to(self, here: int) -> None:
+        moved, self._is_moving = self._is_moving, False
         if here == self._last:
             self._since += 1
+            if moved:
+                # It was taken back before it could write.
+                self._stay, self._since = min(2 * self._stay, _LONGEST_STAY), 0
             return
         if self._last == self._chosen and self._last >= 0:
             # The system has taken it away from where it was moved to.
@@ -103,7 +108,7 @@ class Processors:
             self._writes.pop(to, None)
             self._stay, self._since = _LONGEST_STAY, 0
             return
-        self._chosen = to
+        self._chosen, self._is_moving = to, True
 
 
 def move_to(processor: int) -> None:
@@ -111,8 +116,10 @@ def move_to(processor: int) -> None:
     usable = os.sched_getaffinity(0)
     if processor not in usable:
         raise OSError(f"processor {processor} is not for this thread")
-    os.sched_setaffinity(0, {processor})
-    os.sched_setaffinity(0, usable)
+    try:
+        os.sched_setaffinity(0, {processor})
+    finally:
+        os.sched_setaffinity(0, usable)
 
 
 def _after(here: int, usable: set[int]) -> int:
