@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import random
+import signal
 import sys
 import time
 import traceback
@@ -151,17 +152,25 @@ def _take_fence_away() -> None:
 
 
 def run() -> None:
-    """Make a process for each line."""
-    for text in sys.stdin:
-        order, *rest = json.loads(text)
-        if order == "wait":
-            _, status = os.waitpid(rest[0], 0)
-            print(os.waitstatus_to_exitcode(status), flush=True)
-            continue
-        process_id = os.fork()
-        if process_id == 0:
-            _be(*rest)
-        print(process_id, flush=True)
+    """Make a process for each line; none of them outlives whoever writes the lines."""
+    children: set[int] = set()
+    try:
+        for text in sys.stdin:
+            order, *rest = json.loads(text)
+            if order == "wait":
+                _, status = os.waitpid(rest[0], 0)
+                children.discard(rest[0])
+                print(os.waitstatus_to_exitcode(status), flush=True)
+                continue
+            process_id = os.fork()
+            if process_id == 0:
+                _be(*rest)
+            children.add(process_id)
+            print(process_id, flush=True)
+    finally:
+        for process_id in children:
+            os.kill(process_id, signal.SIGKILL)
+            os.waitpid(process_id, 0)
 
 
 def _be(output: str, settings: dict[str, Any]) -> None:

@@ -1,9 +1,12 @@
 """A soak, with as little of each kind of fault as there can be: a small share of what `make soak` does."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
+import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -40,9 +43,21 @@ def test_a_slice_that_fails_is_told_with_the_command_that_replays_it(
     assert [line.split()[3] for line in printed.splitlines() if line.startswith("kills  ")] == ["3"]
 
 
+def processes_with(mark: str) -> list[int]:
+    """Find the processes in whose environment something stands."""
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark.encode() in environment.read_bytes():
+                found.append(int(environment.parent.name))
+    return found
+
+
 def test_ctrl_c_ends_what_is_under_way_and_prints_the_summary() -> None:
     command = [sys.executable, "-m", "proof", "soak", "--only", "kills", "--seed", "5"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    mark = f"WONDER_SOAK={uuid.uuid4()}"
+    environment = os.environ | dict([mark.split("=")])
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert "violations" in process.stdout.readline()
         time.sleep(1)
@@ -50,6 +65,10 @@ def test_ctrl_c_ends_what_is_under_way_and_prints_the_summary() -> None:
         printed, _ = process.communicate(timeout=60)
     assert "broken off" in printed
     assert "all of it again: " in printed
+    ends = time.monotonic() + 10
+    while (left := processes_with(mark)) and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert not left
 
 
 def test_every_round_has_all_kinds_with_seeds_of_its_own() -> None:
