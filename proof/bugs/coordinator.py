@@ -200,6 +200,22 @@ BUGS = (
         (f"{TRIGGERS}::test_triggers_of_a_run_whose_process_ended_fire_in_the_next_one",),
     ),
     Bug(
+        "settles-what-came-later",
+        "coordinator/commits.py",
+        "fence=self._lease.fence, settles=settles)",
+        "fence=self._lease.fence, settles=self.settles)",
+        "a commit settles facts whose rows are only in the next one",
+        ("tests/coordinator/test_group_commit.py",),
+    ),
+    Bug(
+        "facts-of-the-next-batch-forgotten",
+        "coordinator/commits.py",
+        "waiting + self._waiting, facts + self._logged",
+        "waiting + self._waiting, facts",
+        "of a commit that fails, facts are forgotten whose rows came into the next batch meanwhile",
+        ("tests/coordinator/test_group_commit.py",),
+    ),
+    Bug(
         "trigger-goes-on-from-its-beginning",
         "coordinator/triggering.py",
         "for index in range(firing.upto, upto):",
