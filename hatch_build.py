@@ -80,7 +80,6 @@ COMPILED = {
     "wonder/language/paths": ("getters",),
     "wonder/language/schemas": ("validators",),
     "wonder/storage": (
-        "durable_file",
         "linux_aio",
         "processors",
         "sqlite_commits",

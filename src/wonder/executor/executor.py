@@ -42,6 +42,7 @@ class Executor:
         """Those that have a place, and that nobody carries out yet."""
         self._called: set[asyncio.Task[None]] = set()
         """The hands that carry those out, or are about to."""
+        self._is_calling = False
         self._free_hand: _Hand | None = None
         """The one whose task's result is being told just now."""
         # Of whoever made this: what a function leaves in its variables, no other may see.
@@ -127,9 +128,10 @@ class Executor:
             # Somebody has cancelled it before it had begun.
             self._called = {hand for hand in self._called if not hand.done()}
         for _ in range(min(count, len(self._begun)) - len(self._called)):
-            # Never at once, whatever tasks the loop would make: nobody expects to be told inside their own call.
             loop = asyncio.get_running_loop()
-            self._called.add(asyncio.Task(self._carry_out(), loop=loop, context=self._variables.copy()))
+            self._is_calling = True
+            self._called.add(loop.create_task(self._carry_out(), context=self._variables.copy()))
+            self._is_calling = False
 
     async def _carry_out(self) -> None:
         """Run the tasks that have begun by now, and what follows upon a lone one at once.
@@ -137,6 +139,9 @@ class Executor:
         None of them needs a turn of the loop or an asyncio task of its own, as long as none has to wait for anything.
         One that had to may have left something with its asyncio task: it is the last in it.
         """
+        if self._is_calling:
+            # The loop's tasks are eager, and nobody expects to be told inside their own call.
+            await asyncio.sleep(0)
         hand = _Hand(self.services.environment.monotonic_ms())
         left = len(self._begun)
         try:
