@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple, TypeVar
 
-from wonder.storage.store import Dialect, Entry, Fence, Meanwhile, Row, Settle, Store, Transaction, Value
+from wonder.storage.store import Dialect, Entry, Fence, Meanwhile, Reader, Row, Settle, Store, Transaction, Value
 
 CRASHED: Final = 86
 """The exit status of a process that ended at its point."""
@@ -57,21 +57,22 @@ class CrashingStore:
         """Commit as the real one does."""
         return self._store.commits_at_once
 
+    @property
+    def unsettled(self) -> Reader:
+        """Read what is never logged."""
+        return _CrashingReader(self, self._store.unsettled)
+
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Run a named query."""
-        return await self.operation(f"fetch {name}", lambda: self._store.fetch(name, *parameters))
-
-    async def fetch_unsettled(self, name: str, *parameters: Value) -> list[Row]:
-        """Run a named query about what is never logged."""
-        return await self.operation(f"fetch {name}", lambda: self._store.fetch_unsettled(name, *parameters))
+        return await _CrashingReader(self, self._store).fetch(name, *parameters)
 
     async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
         """Run a named query, for rows by name."""
-        return await self.operation(f"fetch {name}", lambda: self._store.fetch_named(name, *parameters))
+        return await _CrashingReader(self, self._store).fetch_named(name, *parameters)
 
     async def query(self, sql: str, *parameters: Value) -> list[Row]:
-        """Run generated SQL that reads; all of it has one name, because it holds names of tables."""
-        return await self.operation("query", lambda: self._store.query(sql, *parameters))
+        """Run generated SQL that reads."""
+        return await _CrashingReader(self, self._store).query(sql, *parameters)
 
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         """Write a batch."""
@@ -151,6 +152,25 @@ class CrashingStore:
         elif point.when == "after":
             await work()
         os._exit(CRASHED)
+
+
+class _CrashingReader:
+    """Reads of a store; each is an operation."""
+
+    def __init__(self, store: CrashingStore, reader: Reader) -> None:
+        self._operation, self._reader = store.operation, reader
+
+    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
+        """Run a named query."""
+        return await self._operation(f"fetch {name}", lambda: self._reader.fetch(name, *parameters))
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Run a named query, for rows by name."""
+        return await self._operation(f"fetch {name}", lambda: self._reader.fetch_named(name, *parameters))
+
+    async def query(self, sql: str, *parameters: Value) -> list[Row]:
+        """Run generated SQL; all of it has one name, because it holds names of tables."""
+        return await self._operation("query", lambda: self._reader.query(sql, *parameters))
 
 
 class CrashingTransaction:

@@ -1,11 +1,15 @@
 """What a commit says of logged facts: it settles them only if their rows are in it, and loses none that are not."""
 
+import asyncio
+from collections.abc import Callable
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from wonder.coordinator.commits import GroupCommit
+from wonder.coordinator.facts_log import UNSETTLED_MS, FactsLog
 from wonder.coordinator.logged_facts import LoggedFact
 from wonder.engine.facts import TaskCompleted
 from wonder.errors import WonderError
@@ -86,3 +90,61 @@ async def test_inv_2_facts_are_lost_with_a_batch_that_was_given_up_before_its_co
     it.commits.keep(fact("one"))
     it.commits.fail_open(DiskFull("log"))
     assert [[logged.run_id for logged in facts] for _, facts in it.lost] == [["one"]]
+
+
+class Clock:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+        self.calls: list[tuple[float, Callable[[], None]]] = []
+
+    def monotonic_ms(self) -> float:
+        """Give the time."""
+        return self.ms
+
+    def after(self, milliseconds: float, call: Callable[[], None]) -> None:
+        """Note what is called when."""
+        self.calls.append((self.ms + milliseconds, call))
+
+    async def pass_until(self, ms: float) -> None:
+        """Go on, and call what is due."""
+        while due := sorted((call for call in self.calls if call[0] <= ms), key=itemgetter(0)):
+            self.calls.remove(due[0])
+            self.ms = due[0][0]
+            due[0][1]()
+            await asyncio.sleep(0)
+        self.ms = ms
+
+
+async def test_rows_of_logged_facts_wait_as_long_as_they_may_and_no_longer() -> None:
+    """However long ago it is that others began to wait, which a commit has taken along since."""
+    it, clock = Runs(), Clock()
+    decider: Any = SimpleNamespace(clock=clock, new_id=str, commits=it.commits)
+    store: Any = SimpleNamespace(has_log=True, settle_by=lambda settle: None)
+    lease: Any = SimpleNamespace(inherited=[], fence=None)
+    FactsLog(decider, store, lease)
+
+    def keep(run_id: str) -> None:
+        it.commits.batch.write(("anything", [(1,)]))
+        it.commits.keep(fact(run_id))
+
+    keep("one")
+    await clock.pass_until(UNSETTLED_MS - 10)
+    keep("two")
+    assert it.store.settled == []
+    await clock.pass_until(UNSETTLED_MS)
+    await it.commits.drain()
+    assert len(it.store.settled) == 1
+    keep("three")
+    await clock.pass_until(UNSETTLED_MS + 150)
+    it.commits.begin(to_tables=True)
+    await it.commits.drain()
+    keep("four")
+    await clock.pass_until(2 * UNSETTLED_MS + 149)
+    assert len(it.store.settled) == 2
+    await clock.pass_until(2 * UNSETTLED_MS + 150)
+    await it.commits.drain()
+    assert len(it.store.settled) == 3
+    await clock.pass_until(10 * UNSETTLED_MS)
+    assert clock.calls == []

@@ -15,7 +15,7 @@ from support.systems import assert_sound, bundle, event_types, line
 from support.tasks import until
 from wonder.app.api import Run, Wonder
 from wonder.app.opening import open_wonder
-from wonder.coordinator import facts_log
+from wonder.coordinator import facts_log, starting
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.logged_facts import LoggedFact, decode_facts, encode_facts
 from wonder.coordinator.starting import Starter
@@ -182,6 +182,37 @@ async def test_who_reads_through_the_engine_sees_all_facts_and_others_a_moment_l
         run = await started(wonder)
         await reached.wait()
         await until(lambda: dict(in_tables(works.url))["completed"] == len(NODES) + 8)
+        go_on.set()
+        assert (await run.wait()).status == "completed"
+
+
+async def test_what_starts_and_the_engines_own_looks_need_settles_nothing(
+    works: Works, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Definitions, settings, schedules and requests are never logged: they are read while rows wait."""
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work(name: str) -> Any:
+        if name == NODES[8]:
+            reached.set()
+            await go_on.wait()
+        return name
+
+    monkeypatch.setattr(works, "work", work)
+    async with works.opened() as wonder:
+        workflow = await wonder.deploy(work_in_line())
+        run = await wonder.start(workflow)
+        await reached.wait()
+        rows = in_tables(works.url)
+        engine = wonder.engine
+        await engine.starter.program(workflow.workflow_def_id, None)
+        monkeypatch.setattr(starting, "_SETTINGS_MS", -1)
+        await engine.starter.settings(workflow.project_id)
+        await engine.resources.tenancy(workflow.project_id)
+        await engine.scheduler.look()
+        await engine.desk.look()
+        assert in_tables(works.url) == rows
+        assert dict(rows).get("completed", 0) < 8
         go_on.set()
         assert (await run.wait()).status == "completed"
 

@@ -248,9 +248,21 @@ async def test_starts_at_the_same_moment_share_what_they_read(store_url: str) ->
     reads: list[str] = []
 
     class Counting(FaultyStore):
+        @property
+        def unsettled(self) -> "Counting":
+            return self
+
+        async def fetch(self, name: str, *parameters: Any) -> Any:
+            reads.append(name)
+            return await self._store.fetch(name, *parameters)
+
         async def fetch_named(self, name: str, *parameters: Any) -> Any:
             reads.append(name)
             return await self._store.fetch_named(name, *parameters)
+
+        def look_up(self, name: str, *parameters: Any) -> Any:
+            reads.append(f"look up {name}")
+            return self._store.look_up(name, *parameters)
 
     async with wonder_on(store_url, Counting) as wonder:
         workflow = await wonder.deploy(bundle("one", {"start": update()}, []))
@@ -258,3 +270,6 @@ async def test_starts_at_the_same_moment_share_what_they_read(store_url: str) ->
         runs = await asyncio.gather(*[wonder.start(workflow) for _ in range(50)])
         assert len({run.id for run in runs}) == 50
         assert reads.count("project_settings") == 1
+        newest = "newest_live_version(workflow_defs)"
+        assert reads.count(newest) == 1
+        assert reads.count(f"look up {newest}") <= 1

@@ -494,6 +494,10 @@ def _count_reads(wonder: Wonder) -> Callable[[], tuple[int, int]]:
     real = coordinator.store
 
     class Counting:
+        @property
+        def unsettled(self) -> Any:
+            return self
+
         def __getattr__(self, name: str) -> Any:
             found = getattr(real, name)
             if not name.startswith("fetch"):

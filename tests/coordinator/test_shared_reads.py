@@ -67,3 +67,19 @@ async def test_one_who_no_longer_waits_takes_nothing_from_the_others() -> None:
     with pytest.raises(asyncio.CancelledError):
         await gone
     assert await there == ("a", 1)
+
+
+async def test_nobody_is_left_waiting_when_the_reading_is_cancelled() -> None:
+    source = Source()
+    shared = SharedReads(source.read)
+    before = asyncio.all_tasks()
+    first = asyncio.create_task(shared.get("a"))
+    await asyncio.sleep(0)
+    (reading,) = asyncio.all_tasks() - before - {first}
+    await asyncio.sleep(0.005)
+    later = asyncio.create_task(shared.get("a"))
+    await asyncio.sleep(0)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert await later == ("a", 1)

@@ -62,6 +62,14 @@ async def test_who_asks_after_an_entry_is_told_what_has_been_settled_for_it(owne
     assert await USES[use](owner.store) == [(0,), (1,)]
 
 
+async def test_who_reads_what_is_never_logged_has_nothing_settled(owner: Owner) -> None:
+    settling, unsettled = Settling(owner), owner.store.unsettled
+    owner.log_all(b"1")
+    assert await unsettled.query(NUMBERS) == [(0,)]
+    assert len(await unsettled.fetch("journal_end")) == len(await unsettled.fetch_named("journal_end")) == 1
+    assert settling.count == 0
+
+
 async def test_nothing_is_looked_up_at_once_while_tables_are_not_settled(owner: Owner) -> None:
     assert owner.store.look_up("journal_end") == await owner.store.fetch("journal_end")
     owner.log_all(b"1")

@@ -3,14 +3,18 @@
 import os
 import random
 import shutil
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.journals import INSERT, Owner, copied, entries_in, file_of, inherited_at, slots_of
 from wonder.storage import sqlite_commits, sqlite_entries
+from wonder.storage import sqlite_jobs as jobs
 from wonder.storage.durable_file import BLOCK, shut
-from wonder.storage.errors import ConstraintViolated, LeaseLost
+from wonder.storage.errors import ConstraintViolated, DiskFull, LeaseLost
+from wonder.storage.sqlite_commits import FEW_ROWS
 from wonder.storage.sqlite_entries import ENTRY_BYTES, SLOT_BYTES, SLOTS, files_of, path_for
 
 
@@ -154,6 +158,40 @@ async def test_what_is_more_than_one_fact_is_logged_whenever_the_last_commit_was
     owner.log_all(b"x" * (SLOT_BYTES + 1))
     monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 0.0)
     assert_refused(owner, b"x" * (SLOT_BYTES + 1))
+
+
+async def test_a_disk_that_was_slow_is_looked_at_again_where_all_commits_are_large(owner: Owner) -> None:
+    """None of them says how long a small one takes; without a look nothing would be logged while the load lasts."""
+    commits, many = owner.store._commits, range(1, FEW_ROWS + 2)
+    commits._seconds, commits._last = 1_000.0, time.monotonic()
+    await owner.settle(*many)
+    assert_refused(owner)
+    commits._last -= sqlite_commits.LOOK_SECONDS
+    await owner.settle(*[number + 1_000 for number in many])
+    owner.log_all(b"1")
+    assert await owner.numbers() == [0, *many, *[number + 1_000 for number in many]]
+    owner.lease.abandon()
+    assert await inherited_at(owner.path) == [b"1"]
+
+
+async def test_a_look_at_the_disk_that_fails_fails_no_commit(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def commit(statements: Any, *others: Any) -> None:
+        real(statements, *others)
+        if not statements:
+            # Its answer is lost: nobody knows which number the tables have.
+            raise DiskFull("commit")
+
+    real = jobs.commit
+    monkeypatch.setattr(jobs, "commit", commit)
+    owner.store._commits._seconds, owner.store._commits._last = 1_000.0, 0.0
+    await owner.settle(*range(1, FEW_ROWS + 2))
+    owner.store._commits._seconds = 0.0
+    assert_refused(owner)
+    await owner.settle(1_000)
+    owner.log_all(b"1")
+    assert await owner.numbers() == [*range(FEW_ROWS + 2), 1_000]
+    owner.lease.abandon()
+    assert await inherited_at(owner.path) == [b"1"]
 
 
 async def test_nothing_is_logged_that_has_no_place(owner: Owner) -> None:

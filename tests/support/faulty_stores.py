@@ -129,6 +129,11 @@ class KillingStore:
         """Look nothing up at once, so that all that is read is counted."""
         return None
 
+    @property
+    def unsettled(self) -> "KillingStore":
+        """Count what is read of it too."""
+        return self
+
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Read, or end."""
         self.reads += 1

@@ -92,10 +92,10 @@ class Engine:
         self.watchers = Watchers()
         redactor, now_ms = Redactor(), self.environment.now_ms
         self._secrets = StoredSecrets(store, keys, redactor, now_ms) if keys else None
-        self.resources = Resources(store, now_ms, self._secrets)
+        self.resources = Resources(store.unsettled, now_ms, self._secrets)
         sleep = self.environment.sleep
         self._artifacts = RedactedArtifacts(redactor, objects, store, lease, now_ms, sleep) if objects else None
-        self.indexing = Indexing(store, vectors, Embedder(self.resources, now_ms)) if vectors else None
+        self.indexing = Indexing(store.unsettled, vectors, Embedder(self.resources, now_ms)) if vectors else None
         self._spending = StoredSpending(store, lease, now_ms, new_id)
         self._transforms = _Transforms(store)
         self._registry = ActionRegistry(

@@ -40,8 +40,8 @@ class GroupCommit:
         self.settles = True
         """Whether a commit brings to the tables all that was logged: not while facts wait to be taken once more."""
         self._batch = Batch()
-        self.on_logged: Callable[[], None] = lambda: None
-        """Hears that something is durable whose rows are in the open batch, and are to go to the tables some time."""
+        self.on_first_logged: Callable[[], None] = lambda: None
+        """Hears of the first fact that is durable while its rows are in the open batch: they go to the tables later."""
         # Of the open batch: facts that are logged, those that are not yet, and whether there is nothing else to store.
         self._logged: list[LoggedFact] = []
         self._fresh: list[LoggedFact] = []
@@ -85,13 +85,19 @@ class GroupCommit:
 
     def keep(self, logged: LoggedFact) -> None:
         """Keep a fact that is logged, and whose rows are in the open batch."""
+        if not self._logged:
+            self.on_first_logged()
         self._logged.append(logged)
-        self.on_logged()
 
     def release_later(self, run: LiveRun, decisions: list[Decision]) -> None:
         """Have what follows from a fact that is logged acted on only when its rows are in the tables."""
         self._decided.append((run, decisions))
         self._has_only_logged = False
+
+    @property
+    def has_logged(self) -> bool:
+        """Whether facts are logged whose rows are in the open batch."""
+        return bool(self._logged)
 
     @property
     def is_logged(self) -> bool:
@@ -165,10 +171,11 @@ class GroupCommit:
         except WonderError as error:
             self.fail_open(error)
             return True
+        if not self._logged:
+            self.on_first_logged()
         self._logged += self._fresh
         decided, waiting = self._decided, self._waiting
         self._fresh, self._decided, self._waiting = [], [], []
-        self.on_logged()
         _tell(waiting)
         self._release(decided)
         return True

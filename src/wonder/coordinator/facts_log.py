@@ -65,10 +65,12 @@ class FactsLog:
         """The id for the next fact, made while the one before was on its way."""
         self._spare_ms = 0
         self._is_settling = False
+        self._settle_ms = 0.0
+        """When the rows of the first fact in the open batch have waited long enough, by the clock that measures."""
         self._untaken = decode_facts(lease.inherited)
         """Facts, by their run, whose rows never came to the tables: they are taken when the run is loaded."""
         self._commits.settles = not self._untaken
-        self._commits.on_logged = self._settle_later
+        self._commits.on_first_logged = self._settle_later
         store.settle_by(self._commits.settle)
 
     @property
@@ -186,10 +188,20 @@ class FactsLog:
         return following
 
     def _settle_later(self) -> None:
+        self._settle_ms = self._decider.clock.monotonic_ms() + UNSETTLED_MS
         if not self._is_settling:
-            self._is_settling = True
-            self._decider.clock.after(UNSETTLED_MS, self._settle)
+            self._settle_in(UNSETTLED_MS)
+
+    def _settle_in(self, milliseconds: float) -> None:
+        self._is_settling = True
+        self._decider.clock.after(milliseconds, self._settle)
 
     def _settle(self) -> None:
         self._is_settling = False
-        self._commits.begin(to_tables=True)
+        if self._commits.has_logged:
+            # Those for which this was meant may have gone with a commit long ago, and others be there since a moment.
+            left_ms = self._settle_ms - self._decider.clock.monotonic_ms()
+            if left_ms > 0:
+                self._settle_in(left_ms)
+            else:
+                self._commits.begin(to_tables=True)

@@ -93,7 +93,7 @@ class Scheduler:
         coordinator.check_running()
         async with self._turns:
             now_ms = coordinator.clock.now_ms()
-            due = await due_schedules(coordinator.store, now_ms, limit=_AT_ONCE)
+            due = await due_schedules(coordinator.store.unsettled, now_ms, limit=_AT_ONCE)
             # All at once, so that their runs go into few commits.
             outcomes = await asyncio.gather(*(self._take_turn(one, now_ms) for one in due), return_exceptions=True)
         for outcome in outcomes:
@@ -101,7 +101,7 @@ class Scheduler:
                 raise outcome
         if len(due) == _AT_ONCE:
             return 0
-        soonest_ms = await next_schedule_due(coordinator.store, now_ms)
+        soonest_ms = await next_schedule_due(coordinator.store.unsettled, now_ms)
         return LOOK_MS if soonest_ms is None else max(0, min(soonest_ms - coordinator.clock.now_ms(), LOOK_MS))
 
     async def fire(self, schedule_id: str, also: Also | None = None) -> str:

@@ -13,33 +13,57 @@ class SharedReads(Generic[Key, Result]):
 
     def __init__(self, read: Callable[[Key], Awaitable[Result]]) -> None:
         self._read = read
-        self._next: dict[Key, asyncio.Task[Result]] = {}
-        self._under_way: dict[Key, asyncio.Task[Result]] = {}
+        self._waiting: dict[Key, list[asyncio.Future[Result]]] = {}
+        self._next: dict[Key, asyncio.Task[None]] = {}
+        self._under_way: dict[Key, asyncio.Task[None]] = {}
 
     async def get(self, key: Key) -> Result:
         """Give what was read after this was called; raises what reading raises."""
-        following = self._next.get(key)
-        if following is None:
-            work = self._read_after(key, self._under_way.get(key))
-            following = self._next[key] = asyncio.get_running_loop().create_task(work)
-            following.add_done_callback(_look_at_error)
-        return await asyncio.shield(following)
+        loop = asyncio.get_running_loop()
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            waiting = self._waiting[key] = []
+            self._next[key] = loop.create_task(self._read_after(key, waiting, self._under_way.get(key)))
+        # One for each, who may be cancelled without the others: a thousand who come at once have nothing else to pay.
+        answer: asyncio.Future[Result] = loop.create_future()
+        waiting.append(answer)
+        return await answer
 
-    async def _read_after(self, key: Key, before: "asyncio.Task[Result] | None") -> Result:
+    async def _read_after(
+        self, key: Key, waiting: "list[asyncio.Future[Result]]", before: "asyncio.Task[None] | None"
+    ) -> None:
+        following = self._next[key]
         try:
             if before is not None:
                 await asyncio.wait([before])
-        finally:
             # Whoever comes from here on might see an older answer.
-            following = self._under_way[key] = self._next.pop(key)
-        try:
-            return await self._read(key)
+            self._begin(key)
+            result = await self._read(key)
+        except Exception as error:
+            _fail(waiting, error)
+        else:
+            _tell(waiting, result)
         finally:
+            if self._next.get(key) is following:
+                self._begin(key)
             if self._under_way.get(key) is following:
                 del self._under_way[key]
+            # Nobody is left waiting if this was cancelled.
+            for answer in waiting:
+                answer.cancel()
+
+    def _begin(self, key: Key) -> None:
+        del self._waiting[key]
+        self._under_way[key] = self._next.pop(key)
 
 
-def _look_at_error(done: "asyncio.Task[Result]") -> None:
-    # Whoever asked may be gone; an error that nobody heard is nothing to warn of.
-    if not done.cancelled():
-        done.exception()
+def _tell(waiting: "list[asyncio.Future[Result]]", result: Result) -> None:
+    for answer in waiting:
+        if not answer.done():
+            answer.set_result(result)
+
+
+def _fail(waiting: "list[asyncio.Future[Result]]", error: Exception) -> None:
+    for answer in waiting:
+        if not answer.done():
+            answer.set_exception(error)

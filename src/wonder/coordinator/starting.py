@@ -34,8 +34,9 @@ class Starter:
         self._starts = Starts()
         self._known_settings: dict[str, tuple[float, ProjectSettings]] = {}
         self._settings = SharedReads[str, ProjectSettings](self._load_settings)
-        self._newest_versions = SharedReads[str, int](lambda id: newest_version(coordinator.store, id))
+        self._newest_versions = SharedReads[str, int](lambda id: newest_version(coordinator.store.unsettled, id))
         self.admission = Admission(coordinator, self._concurrent_runs_max)
+        self._starting = 0
         self.takes_on = True
         """Whether tasks of the runs that are started here are run here, where those of others are not."""
 
@@ -59,7 +60,12 @@ class Starter:
         coordinator = self._coordinator
         if not is_plain(run_input):
             check_value(run_input)
-        program = await self.program(workflow.workflow_def_id, workflow.pinned_version)
+        self._starting += 1
+        try:
+            program = await self.program(workflow.workflow_def_id, workflow.pinned_version)
+            settings = await self.settings(workflow.project_id)
+        finally:
+            self._starting -= 1
         filled, faults = check_input(program.workflow, run_input)
         if faults:
             raise InputRefused(f"the input of {workflow.name!r}", faults)
@@ -74,7 +80,6 @@ class Starter:
             idempotency_key=idempotency_key,
             input_hash=input_hash(run_input) if idempotency_key is not None else None,
         )
-        settings = await self.settings(workflow.project_id)
         while True:
             accepted = await self._starts.accept(coordinator.store, new_run)
             # From here on nothing is waited for: a second start with the key finds the first in the open batch.
@@ -141,7 +146,8 @@ class Starter:
     def _newest_at_once(self, workflow_def_id: str) -> int | None:
         # Only for a lone start: many at the same moment share one answer.
         coordinator = self._coordinator
-        return None if coordinator.live_count else newest_version_at_once(coordinator.store, workflow_def_id)
+        is_lone = self._starting <= 1 and not coordinator.live_count
+        return newest_version_at_once(coordinator.store, workflow_def_id) if is_lone else None
 
     async def settings(self, project_id: str) -> ProjectSettings:
         """Give a project's settings, at most a second old."""
@@ -152,7 +158,7 @@ class Starter:
         return known[1]
 
     async def _load_settings(self, project_id: str) -> ProjectSettings:
-        return (await load_project(self._coordinator.store, project_id)).settings
+        return (await load_project(self._coordinator.store.unsettled, project_id)).settings
 
     async def _concurrent_runs_max(self, project_id: str) -> int | None:
         return (await self.settings(project_id)).rate_limits.max_concurrent_runs

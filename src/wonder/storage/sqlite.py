@@ -18,6 +18,7 @@ from wonder.storage.sqlite_commits import FEW_ROWS, Commits
 from wonder.storage.sqlite_connection import connect
 from wonder.storage.sqlite_errors import translated
 from wonder.storage.sqlite_journal import Journal, settle_old_entries
+from wonder.storage.sqlite_reading import SqliteReader
 from wonder.storage.sqlite_thread import ConnectionThreads
 from wonder.storage.sqlite_transaction import SqliteTransaction
 from wonder.storage.store import Dialect, Entry, Fence, Meanwhile, Row, Settle, Transaction, Value
@@ -31,19 +32,17 @@ Result = TypeVar("Result")
 log = logging.getLogger("wonder.storage")
 
 
-class SqliteStore:
+class SqliteStore(SqliteReader):
     """A database file that is open."""
 
     dialect: Dialect = "sqlite"
     has_log = True
 
     def __init__(self, address: SqliteAddress, *, busy_seconds: float) -> None:
-        self.address = address.shown
-        self._busy_ms = int(busy_seconds * 1000)
-        self._queries = load_queries("sqlite")
-        self._writer = ConnectionThreads("writer", partial(connect, address, busy_seconds=busy_seconds), 1)
         reading = partial(connect, address, busy_seconds=busy_seconds, only_reads=True)
-        self._readers = ConnectionThreads("reader", reading, READERS)
+        super().__init__(load_queries("sqlite"), address.shown, ConnectionThreads("reader", reading, READERS))
+        self._busy_ms = int(busy_seconds * 1000)
+        self._writer = ConnectionThreads("writer", partial(connect, address, busy_seconds=busy_seconds), 1)
         # Held by an open transaction, so that no other job comes between its statements.
         self._writing = asyncio.Lock()
         self._closed = False
@@ -53,6 +52,7 @@ class SqliteStore:
         self._journal = Journal(self._queries, path)
         self._commits = Commits(self._journal, self._queries, self.address, self._busy_ms)
         self._settle: Settle | None = None
+        self.unsettled = SqliteReader(self._queries, self.address, self._readers)
 
     @classmethod
     async def open(cls, address: SqliteAddress, *, busy_seconds: float) -> "SqliteStore":
@@ -87,22 +87,6 @@ class SqliteStore:
         """Say whether a small commit that is asked for now would be made without waiting for anybody."""
         return self._commits.is_fast and not self._writing.locked()
 
-    async def fetch(self, name: str, *parameters: Value) -> list[Row]:
-        """Run a named query that only reads and return its rows."""
-        return await self._read(partial(jobs.rows, self._queries[name], name, self.address, parameters))
-
-    async def fetch_unsettled(self, name: str, *parameters: Value) -> list[Row]:
-        """Run a named query about what is never logged."""
-        return await self._readers.submit(partial(jobs.rows, self._queries[name], name, self.address, parameters))
-
-    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
-        """Run a named query that only reads and return its rows as dicts by column name."""
-        return await self._read(partial(jobs.named_rows, self._queries[name], name, self.address, parameters))
-
-    async def query(self, sql: str, *parameters: Value) -> list[Row]:
-        """Run generated SQL that only reads and return its rows."""
-        return await self._read(partial(jobs.rows, self._queries.resolve(sql), sql, self.address, parameters))
-
     def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
         """Run a named query that finds a row or two by their key, without changing threads."""
         connection = self._writer.lend() if self.commits_at_once and not self._journal.is_ahead else None
@@ -117,7 +101,7 @@ class SqliteStore:
     async def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:
         if self._journal.is_ahead:
             await self._settled()
-        return await self._readers.submit(work)
+        return await super()._read(work)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:

@@ -1,5 +1,6 @@
 """How a store of SQLite commits: by the writer's thread, or here and now, where the disk is fast."""
 
+import logging
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -7,6 +8,7 @@ from typing import TypeVar
 
 import apsw
 
+from wonder.errors import WonderError
 from wonder.storage import sqlite_jobs as jobs
 from wonder.storage.errors import DatabaseBusy
 from wonder.storage.processors import Processors
@@ -20,10 +22,13 @@ from wonder.storage.store import Entry, Fence, Meanwhile
 # no longer than for a busy callback.
 FAST_SECONDS = 0.001
 FEW_ROWS = 128
+# After so long a disk that was slow is looked at again.
+LOOK_SECONDS = 1.0
 # What follows upon a commit within this time may be an entry of the journal.
 QUICK_SECONDS = 0.005
 
 Result = TypeVar("Result")
+log = logging.getLogger("wonder.storage")
 
 
 class Wanted:
@@ -137,4 +142,23 @@ class Commits:
         if settles:
             journal.settle()
         if wanted.rows_count <= FEW_ROWS:
+            self.took(began)
+        elif settles and not self.is_fast and began - self._last >= LOOK_SECONDS:
+            self._look(wanted.asked, connection)
+
+    def _look(self, asked: Asked | None, connection: apsw.Connection) -> None:
+        """Make a small commit to see how long it takes.
+
+        Where all are large nobody knows how fast the disk is, and one that was slow for a moment would be taken for
+        slow as long as the load lasts.
+        """
+        journal, began = self._journal, time.monotonic()
+        journal.loosen()
+        try:
+            jobs.commit((), asked, self._database, connection, journal.settle_in)
+        except WonderError as error:
+            # What was to be committed is. Whoever commits next will hear of it if it lasts.
+            log.debug("how fast commits to %s are can't be seen: %s", self._database, error)
+        else:
+            journal.settle()
             self.took(began)

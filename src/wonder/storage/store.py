@@ -69,8 +69,9 @@ class Store(Reader, Protocol):
     def commits_at_once(self) -> bool:
         """Say whether a small commit that is asked for now would be made without waiting for anybody."""
 
-    async def fetch_unsettled(self, name: str, *parameters: Value) -> list[Row]:
-        """Run a named query about what is never logged, so that the tables need not be settled for it."""
+    @property
+    def unsettled(self) -> Reader:
+        """Give what reads the tables as they are, for what is never logged: definitions, settings, requests."""
 
     @property
     def has_log(self) -> bool:

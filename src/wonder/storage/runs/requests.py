@@ -41,7 +41,7 @@ async def pending_requests(store: Store, *, after: str = "", limit: int = 1_000)
     The owner answers in the batch that carries a request out, so one that was half done when its process died is still
     listed.
     """
-    rows = await store.fetch_unsettled("pending_requests", after, limit)
+    rows = await store.unsettled.fetch("pending_requests", after, limit)
     return [Request(text(id), text(kind), from_json(payload), number(ms)) for id, kind, payload, ms in rows]
 
 
