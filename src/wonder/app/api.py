@@ -185,8 +185,8 @@ class Wonder:
                         if ended is not None:
                             return _result_of(run_id, ended)
             finally:
-                if end is not None:
-                    end.cancel()
+                if end is not None and engine is not None:
+                    engine.coordinator.ends.forget(run_id, end)
 
     async def watch(self, run_id: str) -> AsyncIterator[Progress]:
         """Give what a run's actions tell while they run, from now until it has ended; raises NotFound.

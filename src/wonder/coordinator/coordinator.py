@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
@@ -89,7 +88,9 @@ class Coordinator:
         self._live: dict[str, LiveRun] = {}
         self._loading: dict[str, asyncio.Task[dict[str, LiveRun]]] = {}
         self._broken: dict[str, Failure] = {}
-        self._young: deque[tuple[int, LiveRun, str]] = deque()
+        self._young: dict[str, tuple[int, LiveRun]] = {}
+        """Tasks that are not shown as executing yet, oldest first: since when they are under way, and their run."""
+        self._is_showing = False
         self._acts = _ACTS
         self._pause_ms = 0.0
         self._stopped: EngineStopped | None = None
@@ -510,9 +511,9 @@ class Coordinator:
             run.tasks[order.token_id] = self._worker.start(dispatch, lambda ended: self._task_ended(run, ended))
         else:
             return
-        if not self._young:
-            self.clock.after(_SHOWN_AFTER_MS, self._show_executing)
-        self._young.append((self.clock.now_ms(), run, order.token_id))
+        self._young[order.token_id] = (self.clock.now_ms(), run)
+        if not self._is_showing:
+            self._show_later()
 
     def _order(self, run: LiveRun, order: DispatchTask) -> Dispatch | None:
         """Say what a worker is to do; None if there is nothing to do any more, or not here."""
@@ -535,6 +536,8 @@ class Coordinator:
         )
 
     def _task_ended(self, run: LiveRun, ended: TaskEnded) -> None:
+        # Not kept until it would be shown: its run may be gone from memory long before.
+        self._young.pop(ended.token_id, None)
         if run.dropped or run.tasks.pop(ended.token_id, None) is None:
             return
         if self._is_alone(run) and self._stopped is None and self.facts_log.go_on(run, ended):
@@ -549,15 +552,25 @@ class Coordinator:
 
     def _show_executing(self) -> None:
         """Let tasks that take longer be seen as executing (CTL-1)."""
-        now_ms = self.clock.now_ms()
-        while self._young and now_ms - self._young[0][0] >= _SHOWN_AFTER_MS:
-            started_ms, run, token_id = self._young.popleft()
+        self._is_showing = False
+        now_ms, due = self.clock.now_ms(), list[tuple[str, int, LiveRun]]()
+        for token_id, (started_ms, run) in self._young.items():
+            if now_ms - started_ms < _SHOWN_AFTER_MS:
+                break
+            due.append((token_id, started_ms, run))
+        for token_id, started_ms, run in due:
+            self._young.pop(token_id, None)
             if token_id in run.tasks and not run.dropped:
                 self.take(run, TaskStarted(token_id, started_ms))
         if self._young:
-            self.clock.after(_SHOWN_AFTER_MS, self._show_executing)
+            self._show_later()
+
+    def _show_later(self) -> None:
+        self._is_showing = True
+        self.clock.after(_SHOWN_AFTER_MS, self._show_executing)
 
     def _abort(self, run: LiveRun, order: AbortTask) -> None:
+        self._young.pop(order.token_id, None)
         if work := run.tasks.pop(order.token_id, None):
             work.cancel()
 

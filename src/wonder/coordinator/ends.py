@@ -15,14 +15,13 @@ class Ends:
         self._futures: dict[str, set[End]] = {}
 
     def of(self, run_id: str) -> End:
-        """Give a future of how a run ends; whoever no longer waits cancels it.
+        """Give a future of how a run ends; whoever no longer waits says so (`forget`).
 
         It is done when that is durable, or fails when this process runs the engine no more. None says that the run has
         ended, or is none, and only its rows know.
         """
         future: End = asyncio.get_running_loop().create_future()
         self._futures.setdefault(run_id, set()).add(future)
-        future.add_done_callback(lambda done: self._forget(run_id, done))
         return future
 
     def tell(self, run_id: str, end: EndRun | None) -> None:
@@ -38,7 +37,9 @@ class Ends:
             if not future.done():
                 future.set_exception(error)
 
-    def _forget(self, run_id: str, future: End) -> None:
+    def forget(self, run_id: str, future: End) -> None:
+        """Let go of somebody who waits no longer."""
+        future.cancel()
         futures = self._futures.get(run_id)
         if futures is not None:
             futures.discard(future)

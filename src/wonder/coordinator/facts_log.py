@@ -11,6 +11,7 @@ from wonder.coordinator.logged_facts import (
     LoggedIds,
     decode_facts,
     encode_facts,
+    logged_fact,
     may_be_logged,
     working_token,
 )
@@ -85,7 +86,7 @@ class FactsLog:
     def to_log(self, run: LiveRun, fact: Fact, now_ms: int) -> LoggedFact | None:
         """Say what has to be logged so that a run can go on, if that is enough."""
         if self._has_log and type(fact) is TaskCompleted and may_be_logged(run, fact):
-            return LoggedFact(run.id, now_ms, self._token_id(now_ms), fact)
+            return logged_fact(run.id, now_ms, self._token_id(now_ms), fact)
         return None
 
     def _token_id(self, now_ms: int) -> str:

@@ -33,6 +33,11 @@ class LoggedFact(NamedTuple):
     fact: TaskCompleted
 
 
+def logged_fact(run_id: str, now_ms: int, token_id: str, fact: TaskCompleted) -> LoggedFact:
+    """Make a LoggedFact, in a quarter of the time that the class takes, which goes through a function of Python's."""
+    return tuple.__new__(LoggedFact, (run_id, now_ms, token_id, fact))
+
+
 class LoggedIds:
     """Gives new ids: the fact's own one first, so that it is the same whenever the fact is taken."""
 

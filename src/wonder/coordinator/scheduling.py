@@ -191,7 +191,7 @@ class Scheduler:
         # Looked at again: one that ended before we asked to be told is not told of.
         for firing in await live_firings(coordinator.store, schedule_id, limit=_FIRINGS_SEEN):
             if firing.has_ended and firing.run_id in self._awaited:
-                self._awaited[firing.run_id].cancel()
+                coordinator.ends.forget(firing.run_id, self._awaited[firing.run_id])
 
     def _hear_end(self, schedule_id: str, run_id: str, end: End) -> None:
         self._awaited.pop(run_id, None)

@@ -14,6 +14,7 @@ from wonder.errors import WonderError
 from wonder.storage import sqlite_jobs as jobs
 from wonder.storage.errors import DatabaseBusy, StoreClosed
 from wonder.storage.queries import load_queries
+from wonder.storage.sqlite_checkpoints import Checkpoints
 from wonder.storage.sqlite_commits import FEW_ROWS, Commits
 from wonder.storage.sqlite_connection import connect
 from wonder.storage.sqlite_errors import translated
@@ -42,7 +43,8 @@ class SqliteStore(SqliteReader):
         reading = partial(connect, address, busy_seconds=busy_seconds, only_reads=True)
         super().__init__(load_queries("sqlite"), address.shown, ConnectionThreads("reader", reading, READERS))
         self._busy_ms = int(busy_seconds * 1000)
-        self._writer = ConnectionThreads("writer", partial(connect, address, busy_seconds=busy_seconds), 1)
+        writing = partial(connect, address, busy_seconds=busy_seconds)
+        self._writer = ConnectionThreads("writer", lambda: self._checkpoints.watch(writing()), 1)
         # Held by an open transaction, so that no other job comes between its statements.
         self._writing = asyncio.Lock()
         self._closed = False
@@ -51,6 +53,7 @@ class SqliteStore(SqliteReader):
     def _set_up_commits(self, path: Path) -> None:
         self._journal = Journal(self._queries, path)
         self._commits = Commits(self._journal, self._queries, self.address, self._busy_ms)
+        self._checkpoints = Checkpoints(partial(connect, SqliteAddress(path), busy_seconds=0))
         self._settle: Settle | None = None
         self.unsettled = SqliteReader(self._queries, self.address, self._readers)
 
@@ -175,5 +178,6 @@ class SqliteStore(SqliteReader):
         async with self._writing:
             self._journal.close()
             await self._readers.break_off()
+            await self._checkpoints.close()
             # Last, because the last connection to go moves the log into the file, and a reader may not write.
             await self._writer.close()

@@ -114,10 +114,8 @@ class Recorded:
             ends.append((total, transition_id))
         self.groups[group_id] = _Branches(total, ends)
 
-    def branch(self, group_id: str | None, index: int) -> tuple[int, str | None]:
+    def branch(self, group_id: str, index: int) -> tuple[int, str]:
         """Give how many branches a token's group has, and which transition made its own."""
-        if group_id is None:
-            return 1, None
         total, ends = self.groups[group_id]
         return total, next(transition_id for end, transition_id in ends if index < end)
 

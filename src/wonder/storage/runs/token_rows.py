@@ -39,14 +39,16 @@ class TokenRows:
 
     def create(self, record: Recorded, decision: CreateToken, now_ms: int) -> None:
         """Note a new token."""
-        total, transition_id = record.branch(decision.group_id, decision.branch_index)
+        group_id, total, transition_id = decision.group_id, 1, None
+        if group_id is not None:
+            total, transition_id = record.branch(group_id, decision.branch_index)
         self._new[decision.token_id] = [
             record.id,
             decision.token_id,
             decision.node_id,
             decision.path_id,
             decision.parent_id,
-            decision.group_id,
+            group_id,
             decision.branch_index,
             total,
             transition_id,
@@ -64,7 +66,9 @@ class TokenRows:
 
     def adopt(self, record: Recorded, token: TokenRow, now_ms: int) -> None:
         """Note a token that a fork begins with."""
-        total, transition_id = record.branch(token.group_id, token.branch_index)
+        total, transition_id = (
+            (1, None) if token.group_id is None else record.branch(token.group_id, token.branch_index)
+        )
         state_data = to_json_or_null(token.wait)
         if token.waits_at is not None:
             state_data = _place(token.waits_at, token.waits_group_id, token.waits_index)

@@ -1,0 +1,84 @@
+"""Checkpoints: what was committed to the write-ahead log is written back to the database file by a thread of its own.
+
+SQLite itself does so inside the commit that makes the log long, before that is over: a third of the time of a large
+one. Here it is one call that holds no lock of the interpreter's, and whoever waits for the commit goes on meanwhile.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+import apsw
+
+from wonder.errors import WonderError
+
+# As many pages as SQLite waits for by itself.
+DUE_PAGES = 1_000
+# Where commits follow upon each other so closely that the log is never written back as a whole, and so never begins
+# anew, one of them waits for it, as it would with SQLite alone.
+TOO_MANY_PAGES = 8_000
+
+log = logging.getLogger("wonder.storage")
+
+
+class Checkpoints:
+    """Writes the log of one database back while others go on."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
+        self._connect = connect
+        self._thread: threading.Thread | None = None
+        # True for each time that it is due, and False for the end.
+        self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self.is_under_way = False
+
+    def watch(self, connection: apsw.Connection) -> apsw.Connection:
+        """Take on the log of a connection that writes, which no longer cares for it itself."""
+        connection.set_wal_hook(self._committed)
+        return connection
+
+    async def close(self) -> None:
+        """Let what is under way end."""
+        if self._thread is not None:
+            self._wanted.put(False)
+            await asyncio.to_thread(self._thread.join)
+
+    def _committed(self, connection: apsw.Connection, _database: str, pages: int) -> int:
+        """Hear, in the thread that commits, how many pages the log has."""
+        if pages >= TOO_MANY_PAGES:
+            write_back(connection)
+        elif pages >= DUE_PAGES and not self.is_under_way:
+            self.is_under_way = True
+            if self._thread is None:
+                # A daemon, because a program that forgot to close its store must still be able to end.
+                self._thread = threading.Thread(target=self._serve, name="wonder-checkpointer", daemon=True)
+                self._thread.start()
+            self._wanted.put(True)
+        return apsw.SQLITE_OK
+
+    def _serve(self) -> None:
+        connection: apsw.Connection | None = None
+        while self._wanted.get():
+            try:
+                connection = connection or self._connect()
+                write_back(connection)
+            except WonderError as error:
+                _note(error)
+            finally:
+                self.is_under_way = False
+        if connection is not None:
+            connection.close()
+
+
+def write_back(connection: apsw.Connection) -> None:
+    """Write back what no reader needs in the log."""
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    except apsw.Error as error:
+        _note(error)
+
+
+def _note(error: Exception) -> None:
+    # All of it is durable in the log, and whoever commits next has it tried again.
+    log.debug("the write-ahead log can't be written back now: %s", error)
