@@ -5,15 +5,13 @@ import random
 import shutil
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.journals import INSERT, Owner, copied, entries_in, file_of, inherited_at, slots_of
 from wonder.storage import sqlite_commits, sqlite_entries
-from wonder.storage import sqlite_jobs as jobs
 from wonder.storage.durable_file import BLOCK, shut
-from wonder.storage.errors import ConstraintViolated, DiskFull, LeaseLost
+from wonder.storage.errors import ConstraintViolated, LeaseLost
 from wonder.storage.sqlite_commits import FEW_ROWS
 from wonder.storage.sqlite_entries import ENTRY_BYTES, SLOT_BYTES, SLOTS, files_of, path_for
 
@@ -174,18 +172,16 @@ async def test_a_disk_that_was_slow_is_looked_at_again_where_all_commits_are_lar
     assert await inherited_at(owner.path) == [b"1"]
 
 
-async def test_a_look_at_the_disk_that_fails_fails_no_commit(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def commit(statements: Any, *others: Any) -> None:
-        real(statements, *others)
-        if not statements:
-            # Its answer is lost: nobody knows which number the tables have.
-            raise DiskFull("commit")
-
-    real = jobs.commit
-    monkeypatch.setattr(jobs, "commit", commit)
-    owner.store._commits._seconds, owner.store._commits._last = 1_000.0, 0.0
+async def test_a_look_at_the_disk_that_fails_fails_no_commit(owner: Owner) -> None:
+    commits, refused = owner.store._commits, iter([False, True])
+    connection = owner.store._writer.lend()
+    assert connection
+    connection.set_commit_hook(lambda: next(refused, False))
+    commits._seconds, commits._last = 1_000.0, 0.0
     await owner.settle(*range(1, FEW_ROWS + 2))
-    owner.store._commits._seconds = 0.0
+    assert next(refused, None) is None
+    commits._seconds = 0.0
+    # Nobody knows which number the tables have, until the next commit says it.
     assert_refused(owner)
     await owner.settle(1_000)
     owner.log_all(b"1")
