@@ -350,7 +350,7 @@ async def test_who_reads_is_not_kept_waiting_by_a_run_that_goes_on_quickly(works
             reads += 1
             await asyncio.sleep(0)
         assert (await ended).status == "completed"
-        assert reads > 20
+        assert reads > 5  # some five milliseconds are the run's, and it takes a hundred or two
 
 
 async def test_a_fact_on_which_the_engine_fails_fails_its_run_and_no_other(
