@@ -1,6 +1,5 @@
 """The databases that are measured, each as durable as Wonder promises, and c: what one durable commit costs there."""
 
-import asyncio
 import importlib
 import shutil
 import statistics
@@ -92,11 +91,6 @@ class SqliteCommits:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
 
     async def sample(self, count: int = 25) -> None:
-        # In a thread of its own, as long there as here: who waits for a disk is woken where that is served, and the
-        # work that is measured would begin where writes are slowest (storage/processors.py).
-        await asyncio.to_thread(self._sample, count)
-
-    def _sample(self, count: int) -> None:
         connection = self._connection
         for _ in range(count):
             began = perf_counter()

@@ -64,6 +64,7 @@ def test_compiled_modules_have_nothing_that_would_be_something_else_when_compile
     assert not [node for node in nodes if isinstance(node, ast.AsyncWith)]
 
 
+@pytest.mark.takes_minutes
 @pytest.mark.skipif(not CAN_COMPILE, reason="there is no C compiler, or Python has no headers")
 def test_a_compiled_wheel_passes_the_tests_of_what_is_compiled(tmp_path: Path) -> None:
     uv = Path(sys.executable).with_name("uv")

@@ -30,6 +30,7 @@ from wonder.storage.errors import (
 from wonder.storage.migrate import known_migrations
 from wonder.storage.opening import open_store
 from wonder.storage.postgres_errors import translated
+from wonder.storage.sqlite_connection import connect
 from wonder.storage.store import Store
 from wonder.storage.url import PostgresAddress, SqliteAddress, parse_url
 
@@ -98,6 +99,27 @@ async def test_an_sqlite_file_is_opened_with_full_durability(tmp_path: Path) -> 
         assert await transaction.query("PRAGMA foreign_keys") == [(1,)]
     assert await store.query("PRAGMA query_only") == [(1,)]
     await store.close()
+
+
+def test_a_query_is_compiled_once_whatever_its_parameters_are(tmp_path: Path) -> None:
+    """SQLite would do so with each one that it might use statistics for, which takes ten times as long as to run it."""
+    connection = connect(SqliteAddress(tmp_path / "app.db"), busy_seconds=1)
+    connection.execute("CREATE TABLE things (id TEXT, version INTEGER, PRIMARY KEY (id, version))")
+    asked = list[object]()
+
+    def allow(*what: object) -> int:
+        """Hear of all that a query wants to do, which is asked while it is compiled."""
+        asked.append(what)
+        return apsw.SQLITE_OK
+
+    connection.authorizer = allow
+    counts = list[int]()
+    for id in ("one", "two", "three"):
+        connection.execute("SELECT version FROM things WHERE id = ? ORDER BY version DESC", (id,)).fetchall()
+        counts.append(len(asked))
+    connection.close()
+    assert counts[0] > 0
+    assert counts == [counts[0]] * 3
 
 
 def names_in(folder: Path) -> list[str]:

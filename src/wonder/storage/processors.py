@@ -3,15 +3,13 @@
 A disk with one queue has its interrupts served by one processor, and so is the rest of the kernel's work on a write.
 Who does something else meanwhile is kept from it by that, on this processor and on no other: a third of the time of a
 write. Nobody says which one it is, so it is found out: some writes from here, some from elsewhere, then from where they
-are quicker. The thread is moved and not tied: the system may move it whenever it has a reason. Only while it sleeps
-until a commit is durable it stays where it is, because it would be woken where the disk is served.
+are quicker. The thread is only moved, never tied: the system may move it whenever it has a reason.
 """
 
 import ctypes
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 # So many writes tell how quick they are on a processor.
@@ -30,10 +28,8 @@ _LONGEST_STAY: Final = 4_096
 class Processors:
     """What is known of the processors that a thread may use."""
 
-    def __init__(
-        self, here: Callable[[], int], usable: Callable[[], set[int]], tie: Callable[[set[int]], None]
-    ) -> None:
-        self._here, self._usable, self._tie = here, usable, tie
+    def __init__(self, here: Callable[[], int], usable: Callable[[], set[int]], move: Callable[[int], None]) -> None:
+        self._here, self._usable, self._move = here, usable, move
         self._seconds: dict[int, float] = {}
         self._writes: dict[int, int] = {}
         self._last = -1
@@ -45,8 +41,6 @@ class Processors:
         self._chosen = -1
         """Where the thread was moved to."""
         self._is_moving = False
-        self._best = -1
-        """Where writes are quicker than elsewhere, if there is such a place."""
 
     @classmethod
     def of_this_thread(cls) -> "Processors | None":
@@ -57,26 +51,7 @@ class Processors:
             here = ctypes.PyDLL(None).sched_getcpu
         except (OSError, AttributeError):
             return None
-        if here() < 0:
-            return None
-        return cls(here, lambda: os.sched_getaffinity(0), lambda processors: os.sched_setaffinity(0, processors))
-
-    def stay(self) -> set[int] | None:
-        """Tie the thread to where it is if writes are quicker there; gives what `leave` needs to untie it."""
-        here = self._here()
-        if here != self._best:
-            return None
-        usable = self._usable()
-        try:
-            self._tie({here})
-        except OSError:
-            return None
-        return usable
-
-    def leave(self, usable: set[int]) -> None:
-        """Untie the thread."""
-        with suppress(OSError):  # They are not for us any more: the system has seen to it.
-            self._tie(usable)
+        return cls(here, lambda: os.sched_getaffinity(0), move_to) if here() >= 0 else None
 
     def wrote(self, seconds: float) -> None:
         """Note how long a write took with all that was done meanwhile, and move to where it would be quicker."""
@@ -121,26 +96,12 @@ class Processors:
             self._go(min(known) if known else _after(here, self._usable()))
             return
         best = min(others, key=lambda one: self._seconds[one])
-        self._best = -1
         if self._seconds[best] < _QUICKER * self._seconds[here]:
-            self._best = best
             self._go(best)
-        elif self._seconds[here] < _QUICKER * self._seconds[best]:
-            self._best = here
-
-    def move(self, to: int) -> None:
-        """Move the thread to a processor, and leave it to the system where it goes from there; raises OSError."""
-        usable = self._usable()
-        if to not in usable:
-            raise OSError(f"processor {to} is not for this thread")
-        try:
-            self._tie({to})
-        finally:
-            self._tie(usable)
 
     def _go(self, to: int) -> None:
         try:
-            self.move(to)
+            self._move(to)
         except OSError:
             # It is not for us any more, or we may not choose.
             self._seconds.pop(to, None)
@@ -148,6 +109,17 @@ class Processors:
             self._stay, self._since = _LONGEST_STAY, 0
             return
         self._chosen, self._is_moving = to, True
+
+
+def move_to(processor: int) -> None:
+    """Move this thread to a processor, and leave it to the system where it goes from there; raises OSError."""
+    usable = os.sched_getaffinity(0)
+    if processor not in usable:
+        raise OSError(f"processor {processor} is not for this thread")
+    try:
+        os.sched_setaffinity(0, {processor})
+    finally:
+        os.sched_setaffinity(0, usable)
 
 
 def _after(here: int, usable: set[int]) -> int:

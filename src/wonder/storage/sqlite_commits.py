@@ -73,16 +73,11 @@ class Commits:
 
     def here(self, wanted: Wanted, connection: apsw.Connection) -> bool:
         """Commit without changing threads, which takes as long as a fast commit; False if it would have to wait."""
-        processors = self._processors
-        usable = None if processors is None else processors.stay()
         try:
             self.without_waiting(partial(self._commit, wanted), connection)
         except DatabaseBusy:
             # Another process writes. The loop must not wait for it.
             return False
-        finally:
-            if processors is not None and usable is not None:
-                processors.leave(usable)
         return True
 
     def without_waiting(self, job: Callable[[apsw.Connection], Result], connection: apsw.Connection) -> Result:
