@@ -37,8 +37,8 @@ def _set_up(connection: apsw.Connection, address: SqliteAddress, busy_seconds: f
     # Without this a misspelt column in double quotes would silently be a text.
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-    # Else whatever asks for the first columns of an index is compiled anew with each new parameter, which takes ten times
-    # as long as to run it: the parameter might call for another plan, if there were statistics.
+    # Else whatever asks for the first columns of an index is compiled anew with each new parameter, which takes longer
+    # than to run it: the parameter might call for another plan, if there were statistics.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     _use_write_ahead_log(connection, address, busy_seconds)
     wanted = {"synchronous": FULL, "foreign_keys": 1, "query_only": int(only_reads)}
