@@ -153,7 +153,8 @@ class Killing:
 
     def _aim(self) -> None:
         """Wait for one of the short phases: by chance alone, few kills would hit them."""
-        wanted = self._random.choice(_AIMED)
+        missed = [phase for phase in _AIMED if not self.hits[phase]]
+        wanted = self._random.choice(missed or _AIMED)
         until = time.monotonic() + _AIM_SECONDS
         while self._shared.phase is not wanted and time.monotonic() < until:
             pass

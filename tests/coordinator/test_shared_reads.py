@@ -83,3 +83,17 @@ async def test_nobody_is_left_waiting_when_the_reading_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await first
     assert await later == ("a", 1)
+
+
+async def test_nobody_is_left_waiting_when_the_reading_is_cancelled_before_it_begins() -> None:
+    source = Source()
+    shared = SharedReads(source.read)
+    before = asyncio.all_tasks()
+    first = asyncio.create_task(shared.get("a"))
+    await asyncio.sleep(0)
+    (reading,) = asyncio.all_tasks() - before - {first}
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert source.reads == 0
+    assert await shared.get("a") == ("a", 1)

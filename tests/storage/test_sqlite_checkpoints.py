@@ -57,13 +57,14 @@ def files_in(folder: Path) -> list[str]:
 async def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Written]:
     """A database whose log is long when it has ten pages."""
     monkeypatch.setattr(sqlite_checkpoints, "DUE_PAGES", 10)
+    monkeypatch.setattr(sqlite_checkpoints, "AGAIN_PAGES", 5)
     store = await opened_at(tmp_path / "app.db")
     it = Written(store, tmp_path / "app.db")
     real = sqlite_checkpoints.write_back
 
-    def write_back(connection: apsw.Connection) -> None:
+    def write_back(connection: apsw.Connection) -> bool:
         it.threads.append(threading.current_thread().name)
-        real(connection)
+        return real(connection)
 
     monkeypatch.setattr(sqlite_checkpoints, "write_back", write_back)
     async with store.transaction() as transaction:
@@ -108,14 +109,20 @@ async def test_the_log_is_written_back_as_far_as_no_reader_needs_it(written: Wri
     assert reader.execute(NUMBERS).fetchall() == []
     reader.close()
     await written.settled()
-    await written.commit()
-    await written.settled()
+    for _ in range(6):
+        await written.commit()
+        await written.settled()
     assert written.in_file() >= 300
 
 
 def refused() -> apsw.Connection:
     """Have no connection to give."""
     raise DatabaseBusy("it is in use")
+
+
+def out_of_memory() -> apsw.Connection:
+    """Have no memory for a connection."""
+    raise MemoryError
 
 
 def broken() -> Any:
@@ -131,14 +138,14 @@ def broken() -> Any:
     return Broken()
 
 
-@pytest.mark.parametrize("connect", [refused, broken])
+@pytest.mark.parametrize("connect", [refused, out_of_memory, broken])
 async def test_a_log_that_can_not_be_written_back_fails_no_commit(
     written: Written, caplog: pytest.LogCaptureFixture, connect: Callable[[], apsw.Connection]
 ) -> None:
     caplog.set_level(logging.DEBUG, "wonder.storage")
     checkpoints = Checkpoints(connect)
     await written.store._writer.submit(checkpoints.watch)
-    for _ in range(15):
+    for _ in range(40):
         await written.commit()
         while checkpoints.is_under_way:  # noqa: ASYNC110 - a thread tells nobody
             await asyncio.sleep(0.001)
@@ -156,3 +163,46 @@ async def test_a_store_that_is_closed_leaves_no_log_behind(tmp_path: Path, monke
     await store.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "wonder-checkpointer"]
     assert files_in(tmp_path) == ["app.db"]
+
+
+async def test_where_no_thread_can_be_started_the_commit_writes_back_itself(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    checkpoints = Checkpoints(refused)
+    await written.store._writer.submit(checkpoints.watch)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for _ in range(15):
+            await written.commit()
+    assert written.threads
+    assert "wonder-checkpointer" not in written.threads
+    assert not checkpoints.is_under_way
+    await checkpoints.close()
+    assert len(await written.store.query(NUMBERS)) == written.count
+
+
+async def test_who_commits_while_a_store_is_closed_begins_nothing(written: Written) -> None:
+    await written.store._checkpoints.close()
+    for _ in range(15):
+        await written.commit()
+    assert written.threads == []
+    assert len(await written.store.query(NUMBERS)) == written.count
+
+
+async def test_a_log_that_did_not_begin_anew_is_not_written_back_after_each_commit(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time the disk is synced, beside commits that wait for it too."""
+    monkeypatch.setattr(sqlite_checkpoints, "AGAIN_PAGES", 40)
+    reader = apsw.Connection(str(written.path))
+    reader.execute("BEGIN")
+    reader.execute(NUMBERS).fetchall()
+    for _ in range(60):
+        await written.commit(1)
+        await written.settled()
+    reader.close()
+    times = len(written.threads)
+    assert 1 < times <= 3 * 5

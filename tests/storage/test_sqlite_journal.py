@@ -1,11 +1,13 @@
 """The journal of SQLite: a few bytes are durable at once, beside tables that have what they stand for only later."""
 
+import asyncio
 import os
 import random
 import shutil
 import time
 from pathlib import Path
 
+import apsw
 import pytest
 
 from support.journals import INSERT, Owner, copied, entries_in, file_of, inherited_at, slots_of
@@ -188,6 +190,33 @@ async def test_a_look_at_the_disk_that_fails_fails_no_commit(owner: Owner) -> No
     assert await owner.numbers() == [*range(FEW_ROWS + 2), 1_000]
     owner.lease.abandon()
     assert await inherited_at(owner.path) == [b"1"]
+
+
+async def test_a_look_at_the_disk_waits_for_nobody_and_is_rare_also_where_it_fails(owner: Owner) -> None:
+    """What was committed is durable; who waits for that must not wait for another process as well."""
+    commits, connection, looks = owner.store._commits, owner.store._writer.lend(), list[int]()
+    assert connection
+    rival = apsw.Connection(str(owner.path))
+
+    def rival_is_next() -> bool:
+        looks.append(len(looks))
+        return False
+
+    def lock(_connection: apsw.Connection, _name: str, _pages: int) -> int:
+        rival.execute("BEGIN IMMEDIATE")
+        return apsw.SQLITE_OK
+
+    connection.set_commit_hook(rival_is_next)
+    connection.set_wal_hook(lock)
+    commits._seconds, commits._last = 1_000.0, 0.0
+    async with asyncio.timeout(5):
+        await owner.settle(*range(1, FEW_ROWS + 2))
+    rival.execute("ROLLBACK")
+    connection.set_wal_hook(None)
+    await owner.settle(*range(1_001, FEW_ROWS + 1_002))
+    rival.close()
+    assert len(looks) == 2, "a second look so soon"
+    assert commits._seconds == 1_000.0
 
 
 async def test_nothing_is_logged_that_has_no_place(owner: Owner) -> None:

@@ -536,10 +536,10 @@ class Coordinator:
         )
 
     def _task_ended(self, run: LiveRun, ended: TaskEnded) -> None:
-        # Not kept until it would be shown: its run may be gone from memory long before.
-        self._young.pop(ended.token_id, None)
         if run.dropped or run.tasks.pop(ended.token_id, None) is None:
             return
+        # Not kept until it would be shown: its run may be gone from memory long before.
+        self._young.pop(ended.token_id, None)
         if self._is_alone(run) and self._stopped is None and self.facts_log.go_on(run, ended):
             return
         self.take(run, ended)

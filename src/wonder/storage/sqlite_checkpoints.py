@@ -12,12 +12,14 @@ from queue import SimpleQueue
 
 import apsw
 
-from wonder.errors import WonderError
-
 # As many pages as SQLite waits for by itself.
 DUE_PAGES = 1_000
-# Where commits follow upon each other so closely that the log is never written back as a whole, and so never begins
-# anew, one of them waits for it, as it would with SQLite alone.
+# A log that could not begin anew, because commits came meanwhile, is written back again after so many more: each time
+# the disk is synced, beside commits that wait for it too.
+AGAIN_PAGES = 250
+# What came meanwhile is little, and is written back before the next commit comes, where they are not dense.
+_TIMES = 3
+# Where they are, and the log never begins anew, one of them waits for it, as it would with SQLite alone.
 TOO_MANY_PAGES = 8_000
 
 log = logging.getLogger("wonder.storage")
@@ -31,6 +33,8 @@ class Checkpoints:
         self._thread: threading.Thread | None = None
         # True for each time that it is due, and False for the end.
         self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self._pages, self._due = 0, DUE_PAGES
+        self._closed = False
         self.is_under_way = False
 
     def watch(self, connection: apsw.Connection) -> apsw.Connection:
@@ -39,31 +43,47 @@ class Checkpoints:
         return connection
 
     async def close(self) -> None:
-        """Let what is under way end."""
+        """Let what is under way end; who commits later begins nothing."""
+        self._closed = True
         if self._thread is not None:
             self._wanted.put(False)
             await asyncio.to_thread(self._thread.join)
 
     def _committed(self, connection: apsw.Connection, _database: str, pages: int) -> int:
-        """Hear, in the thread that commits, how many pages the log has."""
+        """Hear, in the thread that commits, how many pages the log has. Raises nothing: the commit is durable."""
+        if pages < self._pages:
+            self._due = DUE_PAGES
+        self._pages = pages
         if pages >= TOO_MANY_PAGES:
             write_back(connection)
-        elif pages >= DUE_PAGES and not self.is_under_way:
-            self.is_under_way = True
-            if self._thread is None:
-                # A daemon, because a program that forgot to close its store must still be able to end.
-                self._thread = threading.Thread(target=self._serve, name="wonder-checkpointer", daemon=True)
-                self._thread.start()
-            self._wanted.put(True)
+        elif pages >= self._due and not (self.is_under_way or self._closed):
+            self._due = pages + AGAIN_PAGES
+            self._begin(connection)
         return apsw.SQLITE_OK
+
+    def _begin(self, connection: apsw.Connection) -> None:
+        if self._thread is None:
+            # A daemon, because a program that forgot to close its store must still be able to end.
+            thread = threading.Thread(target=self._serve, name="wonder-checkpointer", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                _note(error)
+                write_back(connection)
+                return
+            self._thread = thread
+        self.is_under_way = True
+        self._wanted.put(True)
 
     def _serve(self) -> None:
         connection: apsw.Connection | None = None
         while self._wanted.get():
             try:
                 connection = connection or self._connect()
-                write_back(connection)
-            except WonderError as error:
+                for _ in range(_TIMES):
+                    if write_back(connection):
+                        break
+            except Exception as error:
                 _note(error)
             finally:
                 self.is_under_way = False
@@ -71,12 +91,14 @@ class Checkpoints:
             connection.close()
 
 
-def write_back(connection: apsw.Connection) -> None:
-    """Write back what no reader needs in the log."""
+def write_back(connection: apsw.Connection) -> bool:
+    """Write back what no reader needs in the log; False if commits have come meanwhile."""
     try:
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        pages, written = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
     except apsw.Error as error:
         _note(error)
+        return True
+    return written >= pages
 
 
 def _note(error: Exception) -> None:

@@ -48,7 +48,7 @@ class Commits:
         self._database, self._busy_ms = database, busy_ms
         # How long commits of few rows take, as it was with the last ones; before the first, the disk is taken for slow.
         self._seconds: float | None = None
-        self._last = 0.0
+        self._last = self._looked = 0.0
         self._changes = 0
         self._processors = Processors.of_this_thread()
 
@@ -143,7 +143,7 @@ class Commits:
             journal.settle()
         if wanted.rows_count <= FEW_ROWS:
             self.took(began)
-        elif settles and not self.is_fast and began - self._last >= LOOK_SECONDS:
+        elif settles and not self.is_fast and began - max(self._last, self._looked) >= LOOK_SECONDS:
             self._look(wanted.asked, connection)
 
     def _look(self, asked: Asked | None, connection: apsw.Connection) -> None:
@@ -152,10 +152,12 @@ class Commits:
         Where all are large nobody knows how fast the disk is, and one that was slow for a moment would be taken for
         slow as long as the load lasts.
         """
-        journal, began = self._journal, time.monotonic()
+        journal = self._journal
         journal.loosen()
+        began = self._looked = time.monotonic()
         try:
-            jobs.commit((), asked, self._database, connection, journal.settle_in)
+            # Without waiting for another process: who waits for what is committed already would wait too.
+            self.without_waiting(partial(jobs.commit, (), asked, self._database, first=journal.settle_in), connection)
         except WonderError as error:
             # What was to be committed is. Whoever commits next will hear of it if it lasts.
             log.debug("how fast commits to %s are can't be seen: %s", self._database, error)
