@@ -14,13 +14,8 @@ import apsw
 
 # As many pages as SQLite waits for by itself.
 DUE_PAGES = 1_000
-# A log that could not begin anew, because commits came meanwhile, is written back again after so many more: each time
-# the disk is synced, beside commits that wait for it too.
-AGAIN_PAGES = 250
-# What came meanwhile is little, and is written back before the next commit comes, where they are not dense.
-_TIMES = 3
-# Where they are, and the log never begins anew, one of them waits for it, as it would with SQLite alone.
-TOO_MANY_PAGES = 8_000
+# The second time it is what was committed during the first, which is less.
+_TIMES = 2
 
 log = logging.getLogger("wonder.storage")
 
@@ -34,7 +29,7 @@ class Checkpoints:
         # True for each time that it is due, and False for the end.
         self._wanted: SimpleQueue[bool] = SimpleQueue()
         self._pages, self._due = 0, DUE_PAGES
-        self._closed = False
+        self._is_begun = self._closed = False
         self.is_under_way = False
 
     def watch(self, connection: apsw.Connection) -> apsw.Connection:
@@ -52,12 +47,17 @@ class Checkpoints:
     def _committed(self, connection: apsw.Connection, _database: str, pages: int) -> int:
         """Hear, in the thread that commits, how many pages the log has. Raises nothing: the commit is durable."""
         if pages < self._pages:
-            self._due = DUE_PAGES
+            # All was written back, and so it has begun anew.
+            self._due, self._is_begun = DUE_PAGES, False
         self._pages = pages
-        if pages >= TOO_MANY_PAGES:
+        if self.is_under_way or self._closed:
+            return apsw.SQLITE_OK
+        if self._is_begun:
+            # Commits came meanwhile. The few pages of theirs are written back here, or it would become longer for ever.
+            self._due, self._is_begun = pages + DUE_PAGES, False
             write_back(connection)
-        elif pages >= self._due and not (self.is_under_way or self._closed):
-            self._due = pages + AGAIN_PAGES
+        elif pages >= self._due:
+            self._is_begun = True
             self._begin(connection)
         return apsw.SQLITE_OK
 
@@ -81,8 +81,7 @@ class Checkpoints:
             try:
                 connection = connection or self._connect()
                 for _ in range(_TIMES):
-                    if write_back(connection):
-                        break
+                    write_back(connection)
             except Exception as error:
                 _note(error)
             finally:
@@ -91,14 +90,12 @@ class Checkpoints:
             connection.close()
 
 
-def write_back(connection: apsw.Connection) -> bool:
-    """Write back what no reader needs in the log; False if commits have come meanwhile."""
+def write_back(connection: apsw.Connection) -> None:
+    """Write back what no reader needs in the log."""
     try:
-        pages, written = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
     except apsw.Error as error:
         _note(error)
-        return True
-    return written >= pages
 
 
 def _note(error: Exception) -> None:
