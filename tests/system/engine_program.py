@@ -186,7 +186,8 @@ async def work(url: str, folder: str, moment: str, number: str) -> None:
         for key in KEYS:
             runs[key] = await wonder.start(workflow, {"key": key, "items": ITEMS}, idempotency_key=key)
             print(f"accepted {key} {runs[key].id}", flush=True)
-        results = await asyncio.gather(*(_bring_to_end(wonder, run, key) for key, run in runs.items()))
+        answering = asyncio.Lock()
+        results = await asyncio.gather(*(_bring_to_end(wonder, run, key, answering) for key, run in runs.items()))
         counts = {"commits": stores[0].commits, "reads": stores[0].reads}
         print(json.dumps({"results": {result.run_id: result.output for result in results}, **counts}), flush=True)
 
@@ -290,14 +291,16 @@ async def fan_out(url: str, moment: str, number: str) -> None:
         print(json.dumps({"run_id": run.id, "runs": len(headers)}), flush=True)
 
 
-async def _bring_to_end(wonder: Wonder, run: Run, key: str) -> RunResult:
+async def _bring_to_end(wonder: Wonder, run: Run, key: str, answering: asyncio.Lock) -> RunResult:
     ended = asyncio.create_task(run.wait())
     sent = False
     while not ended.done():
         try:
             for item in await inbox_of_run(wonder.app.store, run.id):
                 if item.status == "open":
-                    await wonder.answer(item.id, {"yes": key})
+                    # One after the other, so that each is a commit of its own, which can be counted.
+                    async with answering:
+                        await wonder.answer(item.id, {"yes": key})
                     print(f"answered {key} {item.id}", flush=True)
             if not sent:
                 await wonder.send_event("go", key, {"key": key}, id=key)
@@ -314,7 +317,7 @@ async def use(url: str, key: str) -> None:
         print(f"engine {wonder.engine is not None}", flush=True)
         run = await wonder.start("everything", {"key": key, "items": ITEMS}, idempotency_key=key)
         other = await wonder.start("everything", {"key": "other", "items": []})
-        result = await _bring_to_end(wonder, run, key)
+        result = await _bring_to_end(wonder, run, key, asyncio.Lock())
         await wonder.pause(other.id)
         await wonder.resume(other.id)
         await wonder.cancel(other.id, "enough")
