@@ -70,6 +70,7 @@ class Works:
         self.stores: list[LoggingStore] = []
         self.worked: Counter[str] = Counter()
         self.value: Any = "done"
+        self._held: dict[str, tuple[asyncio.Event, asyncio.Event]] = {}
 
     def wrap(self, store: Store) -> LoggingStore:
         """Wrap a store that was opened."""
@@ -79,7 +80,16 @@ class Works:
     async def work(self, name: str) -> Any:
         """Do the work of a node."""
         self.worked[name] += 1
+        if name in self._held:
+            reached, go_on = self._held[name]
+            reached.set()
+            await go_on.wait()
         return self.value
+
+    def held_at(self, name: str) -> tuple[asyncio.Event, asyncio.Event]:
+        """Have a node wait; gives what is set when it is reached, and what lets it go on."""
+        self._held[name] = asyncio.Event(), asyncio.Event()
+        return self._held[name]
 
     def opened(self) -> Any:
         """Open the database with its engine."""
@@ -157,15 +167,7 @@ async def test_many_runs_log_their_facts_together(works: Works) -> None:
 async def test_who_reads_through_the_engine_sees_all_facts_and_others_a_moment_later(
     works: Works, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    async def work(name: str) -> str:
-        if name == NODES[8]:
-            reached.set()
-            await go_on.wait()
-        return name
-
-    monkeypatch.setattr(works, "work", work)
+    reached, go_on = works.held_at(NODES[8])
     async with works.opened() as wonder:
         run = await started(wonder)
         await reached.wait()
@@ -190,15 +192,7 @@ async def test_what_starts_and_the_engines_own_looks_need_settles_nothing(
     works: Works, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Definitions, settings, schedules and requests are never logged: they are read while rows wait."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    async def work(name: str) -> Any:
-        if name == NODES[8]:
-            reached.set()
-            await go_on.wait()
-        return name
-
-    monkeypatch.setattr(works, "work", work)
+    reached, go_on = works.held_at(NODES[8])
     async with works.opened() as wonder:
         workflow = await wonder.deploy(work_in_line())
         run = await wonder.start(workflow)

@@ -1,6 +1,7 @@
 """Reads that many want at once."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,15 @@ class Source:
         if self.fails:
             raise ValueError(key)
         return key, value
+
+
+async def asked(shared: SharedReads[str, tuple[str, int]]) -> tuple[asyncio.Task[Any], asyncio.Task[Any]]:
+    """Ask for something; gives who asks, and the reading that is about to begin."""
+    before = asyncio.all_tasks()
+    asks = asyncio.create_task(shared.get("a"))
+    await asyncio.sleep(0)
+    (reading,) = asyncio.all_tasks() - before - {asks}
+    return asks, reading
 
 
 async def test_many_who_ask_at_once_share_one_read() -> None:
@@ -72,10 +82,7 @@ async def test_one_who_no_longer_waits_takes_nothing_from_the_others() -> None:
 async def test_nobody_is_left_waiting_when_the_reading_is_cancelled() -> None:
     source = Source()
     shared = SharedReads(source.read)
-    before = asyncio.all_tasks()
-    first = asyncio.create_task(shared.get("a"))
-    await asyncio.sleep(0)
-    (reading,) = asyncio.all_tasks() - before - {first}
+    first, reading = await asked(shared)
     await asyncio.sleep(0.005)
     later = asyncio.create_task(shared.get("a"))
     await asyncio.sleep(0)
@@ -88,10 +95,7 @@ async def test_nobody_is_left_waiting_when_the_reading_is_cancelled() -> None:
 async def test_nobody_is_left_waiting_when_the_reading_is_cancelled_before_it_begins() -> None:
     source = Source()
     shared = SharedReads(source.read)
-    before = asyncio.all_tasks()
-    first = asyncio.create_task(shared.get("a"))
-    await asyncio.sleep(0)
-    (reading,) = asyncio.all_tasks() - before - {first}
+    first, reading = await asked(shared)
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
