@@ -241,6 +241,28 @@ async def test_many_runs_at_once_each_end_once(store_url: str) -> None:
         assert [result.output for result in results] == [{"n": 3}] * 100
         assert not wonder.engine.coordinator._live
         assert not wonder.engine.coordinator.ends._futures
+        assert not wonder.engine.coordinator._young
+
+
+async def test_nothing_is_kept_of_who_no_longer_waits_for_a_run(store_url: str) -> None:
+    began, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work() -> dict[str, int]:
+        began.set()
+        await go_on.wait()
+        return {}
+
+    async with running(store_url, work=work) as wonder:
+        run = await wonder.start(await wonder.deploy(bundle("slow", {"only": calls("work")})))
+        await began.wait()
+        waiting = asyncio.create_task(run.wait())
+        await asyncio.sleep(0)
+        assert wonder.engine.coordinator.ends._futures
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert not wonder.engine.coordinator.ends._futures
+        go_on.set()
+        assert (await run.wait()).status == "completed"
 
 
 async def test_starts_at_the_same_moment_share_what_they_read(store_url: str) -> None:
