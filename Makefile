@@ -38,7 +38,7 @@ check: $(READY) ## format, lint, types and import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-fix: $(READY) ## format, and mend what can be mended by itself
+fix: $(READY) ## format, and fix what can be fixed automatically
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -50,16 +50,16 @@ $(COMPILED): $(READY) hatch_build.py $(shell find src -name '*.py' -o -name '*.s
 	  --target build/compiled .
 	@touch $@
 
-compiled: $(COMPILED) ## compile the hot modules, into build/compiled
+compiled: $(COMPILED) ## compile the engine, into build/compiled
 
 bench: $(READY) ## compile if there is a C compiler, then measure, as a table and in benchmarks/results/
-	@$(MAKE) --no-print-directory compiled || echo "Nothing was compiled: what follows is of pure Python, which takes nearly twice the CPU."
+	@$(MAKE) --no-print-directory compiled || echo "Nothing was compiled: the following is measured in pure Python, which takes nearly twice the CPU."
 	PYTHONPATH=build/compiled $(BIN)/python -m benchmarks
 
-simulate: $(READY) ## simulate N seeds of faults, 20,000 if not said otherwise
+simulate: $(READY) ## simulate N seeds (default 20,000) with injected failures
 	$(BIN)/python -m simulation --seeds 0-$(N)
 
-soak: $(READY) ## try all kinds of faults with new seeds for MINUTES, 20 if not said otherwise
+soak: $(READY) ## run all kinds of real failures with new seeds for MINUTES (default 20)
 	$(BIN)/python -m proof soak --minutes $(MINUTES)
 
 clean: ## remove the virtual environment and caches

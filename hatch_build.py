@@ -1,16 +1,18 @@
-"""Compiles the hot modules to machine code where a wheel is built with WONDER_COMPILED=1; else a wheel is pure Python.
+"""Compiles the engine to machine code where a wheel is built with WONDER_COMPILED=1; else a wheel is pure Python.
 
-mypyc compiles them from the same source: what they do is the same, in about half the time. `make compiled` builds such
-a wheel into build/compiled, `make bench` measures it. What is to be known of mypyc (tests/compiled look after it):
+mypyc compiles from the same source: what a module does is the same, in about half the time. `make compiled` builds such
+a wheel into build/compiled, `make bench` measures it. Which modules are compiled is a rule (`is_compiled`): those of
+some rooms, but for what mypyc would make something else of:
 
-- It checks every declared type while it runs: an annotation that is not true is an error there.
-- It leaves out what a class says beside its bases, such as `frozen=True`: Structs of msgspec are not compiled.
-- What a coroutine has caught, it keeps in the thread and not in the coroutine. One that waits inside of `except`,
-  `finally` or `async with` raises afterwards what another has caught meanwhile, or nothing, which ends the process.
-  So those that are compiled wait outside of these.
-- It compares a float with an integer as two floats, for which 2**63 - 1 is 2**63.
+- It leaves out what a class says beside its bases, such as `frozen=True`, what a decorator makes of a class, and what
+  an annotation says beside the type: so msgspec's Structs and TypedDicts stay as they are.
+- What a coroutine has caught, it keeps in the thread and not in the coroutine: one that waits there raises afterwards
+  what another has caught meanwhile.
+- It checks every declared type while it runs, also that of a `cast`.
+- It can't compile an assignment to several names in a class.
 """
 
+import ast
 import os
 import shutil
 import sys
@@ -24,81 +26,9 @@ SWITCH = "WONDER_COMPILED"
 # How much the C compiler is to think about it, 0 to 3; the tests of a wheel need no fast one.
 LEVEL = "WONDER_COMPILED_LEVEL"
 SOURCE = Path(__file__).parent / "src"
-COMPILED = {
-    "wonder/actions": ("context", "python", "taking"),
-    "wonder/app": ("ids", "local_worker"),
-    "wonder/context": ("fields", "plan", "rows", "scalars", "tables", "writes"),
-    "wonder/coordinator": (
-        "admission",
-        "at_once",
-        "background",
-        "commits",
-        "coordinator",
-        "ends",
-        "facts_log",
-        "live",
-        "logged_facts",
-        "sharing",
-        "starting",
-        "timers",
-    ),
-    "wonder/engine": (
-        "budget_gate",
-        "compiled",
-        "contexts",
-        "control",
-        "decide",
-        "ending",
-        "evolve",
-        "fan_out",
-        "joins",
-        "limits",
-        "merging",
-        "nodes",
-        "pure",
-        "routing",
-        "state",
-        "state_check",
-        "triggers",
-        "turn",
-        "views",
-        "waiting",
-        "waits",
-        "writing",
-    ),
-    "wonder/executor": (
-        "acting",
-        "ahead",
-        "assignment",
-        "environment",
-        "executor",
-        "limits",
-        "redacting",
-        "running",
-    ),
-    "wonder/language": ("mappings", "redaction", "targets", "values"),
-    "wonder/language/paths": ("getters",),
-    "wonder/language/schemas": ("validators",),
-    "wonder/storage": (
-        "linux_aio",
-        "processors",
-        "sqlite_commits",
-        "sqlite_entries",
-        "sqlite_jobs",
-        "sqlite_journal",
-    ),
-    "wonder/storage/runs": (
-        "cells",
-        "event_rows",
-        "metric_rows",
-        "recording",
-        "run_rows",
-        "scope_rows",
-        "token_rows",
-        "trigger_rows",
-        "wait_rows",
-    ),
-}
+# The rooms that decide and make rows. They only compute, which is what a compiler makes quicker; what waits for disks,
+# networks and tasks stays Python.
+FOLDERS = ("context", "engine", "language", "language/paths", "storage/runs")
 _MYPY = """
 [mypy]
 strict = True
@@ -138,6 +68,30 @@ class CompiledModules(BuildHookInterface[Any]):
         return os.environ.get(SWITCH) == "1"
 
 
+def compiled_modules() -> list[Path]:
+    """List the modules that are compiled."""
+    found = [path for name in FOLDERS for path in sorted((SOURCE / "wonder" / name).glob("*.py"))]
+    return [path for path in found if is_compiled(path)]
+
+
+def is_compiled(path: Path) -> bool:
+    """Say whether mypyc makes of a module what Python makes of it; a package's own file has nothing to compile."""
+    if path.stem == "__init__":
+        return False
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ClassDef) and not _is_plain(node):
+            return False
+        if isinstance(node, ast.AsyncFunctionDef) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "cast"):
+            return False
+    return True
+
+
+def _is_plain(made: ast.ClassDef) -> bool:
+    is_record = any(ast.unparse(base) in ("Struct", "msgspec.Struct", "TypedDict") for base in made.bases)
+    has_several = any(isinstance(one, ast.Assign) and len(one.targets) > 1 for one in made.body)
+    return not (made.keywords or made.decorator_list or is_record or has_several)
+
+
 def compile_modules(folder: Path) -> list[tuple[Path, str]]:
     """Compile into a folder; gives each file that was made with its place in the wheel."""
     from mypyc.build import mypycify
@@ -145,7 +99,7 @@ def compile_modules(folder: Path) -> list[tuple[Path, str]]:
 
     settings = folder / "mypy.ini"
     settings.write_text(_MYPY)
-    paths = [f"{room}/{name}.py" for room, names in COMPILED.items() for name in names]
+    paths = [str(path.relative_to(SOURCE)) for path in compiled_modules()]
     # mypyc names modules after paths below the working directory, and setuptools reads the command line.
     before, arguments = Path.cwd(), sys.argv
     os.chdir(SOURCE)

@@ -17,23 +17,24 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from wonder.actions.artifacts import Artifacts
+from wonder.actions.artifacts.storing import Artifacts
 from wonder.actions.embedding.embeddings import Embedder
 from wonder.actions.embedding.searching import Searching
 from wonder.actions.embedding.texts import collection_of
 from wonder.actions.equipment import Equipment
-from wonder.actions.functions import FunctionRegistry
-from wonder.actions.http_request import HttpRequestKind
-from wonder.actions.llm_call import LlmCallKind
-from wonder.actions.mcp_tool import McpToolKind
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.http_request.kind import HttpRequestKind
+from wonder.actions.llm_call.kind import LlmCallKind
+from wonder.actions.mcp_tool.kind import McpToolKind
 from wonder.actions.protocol import ActionContext, Origin, Use
-from wonder.actions.read_file import ReadFileKind
+from wonder.actions.read_file.kind import ReadFileKind
 from wonder.actions.resources import Resources, Tenancy
-from wonder.actions.shell_command import ShellCommandKind
+from wonder.actions.shell_command.kind import ShellCommandKind
 from wonder.actions.threads import Threads
-from wonder.actions.vector_search import VectorSearchKind
-from wonder.actions.write_artifact import WriteArtifactKind
-from wonder.actions.write_file import WriteFileKind
+from wonder.actions.vector_search.kind import VectorSearchKind
+from wonder.actions.write_artifact.kind import WriteArtifactKind
+from wonder.actions.write_file.kind import WriteFileKind
+from wonder.definitions.addresses import base_url_of
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.resources import McpServer, ModelProfile, PromptSpec, VectorIndex
 from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
@@ -42,10 +43,11 @@ from wonder.objects.directory import DirectoryObjects
 from wonder.objects.vectors import Embedded
 from wonder.objects.vectors_sqlite import SqliteVectors
 from wonder.storage.indexable import indexable_by_id
+from wonder.storage.mcp_approvals import put_approval
 from wonder.storage.named_resources import put_resource
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import claim_lease
-from wonder.storage.tenancy import ensure_default, put_workspace_settings
+from wonder.storage.tenancy import change_workspace_settings, ensure_default, put_workspace_settings
 
 WARM, CALLS = 50, 400
 STAMPS = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
@@ -161,8 +163,11 @@ async def measure_mcp_tool() -> list[Row]:
         server = {"id": "t", "name": "t", "project_id": home.project_id, **STAMPS}
         async with store.transaction() as transaction:
             connection = {"transport": "stdio", "command": [sys.executable, *words]}
-            await put_resource(transaction, McpServer.model_validate({**server, "connection": connection}))
-        kind = McpToolKind(equipment(Resources(store, lambda: int(time.time() * 1000))))
+            stored = McpServer.model_validate({**server, "connection": connection})
+            await put_resource(transaction, stored)
+        approve = (store, home.project_id, "t", stored.connection, os.getcwd())  # noqa: PTH109  # as the engine asks
+        await put_approval(*approve, by="benchmark", clock=lambda: STAMPS["created_at"])
+        kind = McpToolKind(equipment(Resources(store, lambda: int(time.time() * 1000), local=True)))
         compiled: Any = kind.compile(action("mcp_tool", {"mcp_server_id": "t", "tool_name": "get_current_time"}), Use())
         async with Client(StdioServerParameters(command=sys.executable, args=words), mode="legacy") as client:
 
@@ -197,6 +202,12 @@ async def measure_llm_call() -> list[Row]:
             await put_resource(transaction, model)
             mock = {"id": "mock", "name": "mock", "provider": "mock"}
             await put_resource(transaction, ModelProfile.model_validate({**profile, **STAMPS, **mock}))
+        await change_workspace_settings(
+            store,
+            home.workspace_id,
+            lambda settings: settings.model_copy(update={"allowed_model_base_urls": [base_url_of(url)]}),
+            clock=lambda: STAMPS["created_at"],
+        )
         resources = _Stored(store, lambda: int(time.time() * 1000))
         owner = {"id": "p", "version": 1, "name": "p", "project_id": home.project_id, "content_hash": ""}
         resources.prompt = PromptSpec.model_validate({**owner, **STAMPS, "template": "Greet {{name}}"})
@@ -312,7 +323,7 @@ async def measure_write_artifact() -> list[Row]:
         lease = await claim_lease(store, "bench")
         assert lease
         objects, system = DirectoryObjects(Path(folder) / "objects"), SystemEnvironment(seed=1)
-        artifacts = Artifacts(objects, store, lease, system.now_ms, system.sleep)
+        artifacts = Artifacts(objects, store, lease, system)
         implementation = {"artifact_type_id": "blob", "content_mapping": {"content": "$.text", "title": "$.title"}}
         kind = WriteArtifactKind(_Settled(), artifacts)
         compiled: Any = kind.compile(action("write_artifact", implementation), Use())
@@ -389,7 +400,9 @@ class _Indexed(Resources):
         self._index, self._url = index, url
         self.secrets = self
 
-    async def values(self, project_id: str, names: Collection[str]) -> dict[str, str]:
+    async def values(
+        self, project_id: str, names: Collection[str], where: Any, run_id: str | None = None
+    ) -> dict[str, str]:
         return {name: self._url if name == "OPENAI_BASE_URL" else "key" for name in names}
 
     async def named(self, kind: Any, project_id: str, id: str) -> Any:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from wonder.app import open_app
+from wonder.app.opening import open_app
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.loading import load_text
 
@@ -74,7 +74,7 @@ async def _deploying(times: int = 9) -> float:
                 # Another description each time, so that each deployment stores a new version.
                 text = definition(note=f"chain {i}")
                 start = time.perf_counter()
-                await app.deploy(load_text(text, "bench.yaml"))
+                await app.deploy_loaded(load_text(text, "bench.yaml"))
                 rounds.append((time.perf_counter() - start) * 1e6)
     return statistics.median(rounds)
 

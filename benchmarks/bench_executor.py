@@ -5,12 +5,13 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+from wonder.actions.copied_values import take_value
 from wonder.actions.equipment import Equipment
-from wonder.actions.functions import FunctionRegistry, quick
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.functions.marked import function
 from wonder.actions.protocol import Origin
 from wonder.actions.registry import ActionRegistry
 from wonder.actions.resources import Resources
-from wonder.actions.taking import take_value
 from wonder.actions.threads import Threads
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.tasks import TaskDef
@@ -43,7 +44,7 @@ def return_input_in_thread(**given: Any) -> dict[str, Any]:
     return given
 
 
-@quick
+@function(quick=True)
 def return_input_quickly(**given: Any) -> dict[str, Any]:
     """Return the input."""
     return given
@@ -74,8 +75,8 @@ def measure() -> list[tuple[str, float]]:
 
 async def _measure() -> list[tuple[str, float]]:
     functions, threads = FunctionRegistry(), Threads()
-    for function in (return_input, return_input_in_thread, return_input_quickly):
-        functions.register(f"bench:{function.__name__}", function)
+    for call in (return_input, return_input_in_thread, return_input_quickly):
+        functions.register(f"bench:{call.__name__}", call)
     environment = SystemEnvironment(seed=1)
     resources = Resources(cast("Reader", None), environment.now_ms)  # nothing is looked up
     equipment = Equipment(functions, threads, resources, environment.now_ms, environment.sleep, environment.random)

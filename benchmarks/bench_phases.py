@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.definitions.records.workflows import Workflow
 
@@ -84,7 +84,7 @@ async def _measure() -> list[tuple[str, float]]:
     return found
 
 
-async def _nodes(wonder: Wonder, definitions: dict[str, Definition]) -> list[tuple[str, float]]:
+async def _nodes(wonder: Application, definitions: dict[str, Definition]) -> list[tuple[str, float]]:
     """Run them in turns, so that what else the machine does falls on all alike."""
     value: Any = {"items": [{"name": "a", "price": 1}, {"name": "b", "price": 2, "tags": ["x"]}], "total": 0}
     workflows = {label: await wonder.deploy(definition) for label, definition in definitions.items()}

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from proof.rooms import Room, room_of
 from proof.sqlite_checking import check_file
 from proof.sqlite_load import Line, Load
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.errors import WonderError
 
 FULLS_PER_DATABASE: Final = 5
@@ -84,7 +84,7 @@ class Filling:
 
     async def run(self, fulls: int) -> list[str]:
         """Fill the place so often, and tell all that is wrong in the end."""
-        heard = EngineLog(self._note_loss)
+        heard = EngineLog(self._patience.heard_any.set)
         logger = logging.getLogger("wonder")
         logger.addHandler(heard)
         logger.propagate = False
@@ -136,7 +136,7 @@ class Filling:
         async with self._load.open(self._database) as wonder:
             await self._bring_to_end(wonder, list(self._load.asked))
 
-    async def _bring_to_end(self, wonder: Wonder, keys: list[str]) -> None:
+    async def _bring_to_end(self, wonder: Application, keys: list[str]) -> None:
         """Be the clients of some runs, until all of them have heard how these ended."""
         async with asyncio.TaskGroup() as group:
             asking = [group.create_task(self._ask(wonder, key)) for key in keys]
@@ -144,13 +144,12 @@ class Filling:
                 await self._patience(lambda: self._load.finish(wonder))
                 await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _ask(self, wonder: Wonder, key: str) -> None:
+    async def _ask(self, wonder: Application, key: str) -> None:
         run = await self._patience(lambda: self._load.ask(wonder, key))
         await self._patience(lambda: self._load.hear(wonder, run))
 
     def _note_loss(self) -> None:
-        """Note that what was done and not stored may be done again: a commit failed, or a process ended (INV-4)."""
-        self._patience.heard_any.set()
+        """Note that what was done and not stored may be done again, because a process ended (INV-4)."""
         self._log.append({"kind": "crash", "at": time.time_ns() // 1_000_000})
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from proof.hostile_transforms import HOSTILE, Hostile
-from wonder.app.api import RunResult, Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
+from wonder.app.results import RunResult
 
 AT_ONCE: Final = 8
 # What an engine may grow by over all of it: pools, caches and fragments, and not what transforms have used.
@@ -62,7 +63,7 @@ async def _prove(url: str, count: int) -> list[str]:
     return wrong
 
 
-async def deploy(wonder: Wonder, transforms: tuple[Hostile, ...]) -> dict[str, str]:
+async def deploy(wonder: Application, transforms: tuple[Hostile, ...]) -> dict[str, str]:
     """Store a workflow for each, and give their names by those of the transforms."""
     names = {}
     for number, hostile in enumerate(transforms):
@@ -70,7 +71,7 @@ async def deploy(wonder: Wonder, transforms: tuple[Hostile, ...]) -> dict[str, s
     return names
 
 
-async def run_all(wonder: Wonder, names: dict[str, str], transforms: tuple[Hostile, ...]) -> list[str]:
+async def run_all(wonder: Application, names: dict[str, str], transforms: tuple[Hostile, ...]) -> list[str]:
     """Run each once, some at a time, and say what did not end as it has to."""
     places = asyncio.Semaphore(AT_ONCE)
 

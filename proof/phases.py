@@ -10,7 +10,7 @@ from typing import Any
 from proof.outside_log import OutsideLog, true_ms
 from wonder.coordinator.commits import GroupCommit
 from wonder.storage.errors import LeaseLost
-from wonder.storage.store import Entry, Fence, Meanwhile, Store
+from wonder.storage.store import Entry, Fence, Store
 
 _SIZE = 32
 _COMMITS, _REFUSED = slice(8, 16), slice(16, 24)
@@ -105,7 +105,7 @@ class WatchedStore:
         self._log.note_all(_written(entries, fence))
         asyncio.get_running_loop().call_soon(self._leave)
 
-    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+    def log(self, entry: bytes, fence: Fence) -> bool:
         """Log facts, and tell of it as of a commit; without a fence nothing is logged, as a log has its own."""
         if not self._fenced:
             return False
@@ -113,7 +113,7 @@ class WatchedStore:
         before = shared.phase
         shared.enter(Phase.DURING)
         try:
-            is_logged = self._store.log(entry, fence, meanwhile)
+            is_logged = self._store.log(entry, fence)
         except LeaseLost:
             shared.count_refused()
             shared.enter(Phase.BETWEEN)

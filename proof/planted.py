@@ -22,7 +22,7 @@ ROOMS: Final = {
     "storage": storage.BUGS,
 }
 BUGS: Final = tuple(bug for bugs in ROOMS.values() for bug in bugs)
-TABLE: Final = ROOT / "docs" / "planted-bugs.md"
+TABLE: Final = ROOT / "docs" / "explanation" / "planted-bugs.md"
 _ROW: Final = re.compile(r"^\| `(?P<name>[a-z0-9-]+)` \|.*$", re.MULTILINE)
 
 
@@ -63,7 +63,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--room", choices=list(ROOMS), action="append", help="only the bugs of this room")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this bug")
     parser.add_argument("--trust", action="store_true", help="do not run the catchers without a bug first")
-    parser.add_argument("--table", action="store_true", help=f"write what was found to docs/{TABLE.name}")
+    parser.add_argument("--table", action="store_true", help=f"write what was found to {TABLE.relative_to(ROOT)}")
     return parser
 
 

@@ -21,7 +21,7 @@ from proof.sqlite_images import Disk, Files
 from proof.sqlite_load import Line, Load
 from proof.sqlite_writes import Entry, Truncate, Write, recorded
 from wonder.errors import WonderError
-from wonder.storage import sqlite_connection
+from wonder.storage.sqlite import connection as sqlite_connection
 
 IMAGES_PER_LOAD: Final = 100
 LOADS_PER_DATABASE: Final = 2

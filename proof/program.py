@@ -22,20 +22,21 @@ from proof.outside_log import OutsideLog
 from proof.phases import Phase, SharedPhase, WatchedStore, watch_decisions
 from proof.tending import Tender
 from proof.workload import FUNCTION, definitions
-from wonder.actions.functions import FunctionRegistry
-from wonder.actions.python import current_context
-from wonder.app import App, seat
-from wonder.app.api import Wonder
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.python.kind import current_context
+from wonder.app import engine_claim
+from wonder.app.application import Application
 from wonder.app.engine import Engine
+from wonder.app.engine_claim import EngineClaim, claim_engine
 from wonder.app.ids import new_ulid
-from wonder.app.seat import Seat, take_seat
 from wonder.definitions.loading import load_value
-from wonder.storage import postgres
+from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.storage.clock import utc_now
 from wonder.storage.errors import ConnectionLost, DatabaseUnreachable, LeaseLost
 from wonder.storage.opening import open_store
+from wonder.storage.postgresql import store as postgres
 from wonder.storage.runs.leases import LEASE_MS, Lease
-from wonder.storage.tenancy import ensure_default
+from wonder.storage.tenancy import change_project_settings, ensure_default
 
 _ACTION_SECONDS = 0.01
 
@@ -62,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True):
 async def work(settings: Settings) -> None:
     """Run the engine with a workload."""
     log, shared = OutsideLog(Path(settings.log)), SharedPhase(Path(settings.phase))
-    seat._CLAIM_SECONDS = 0.05
+    engine_claim._CLAIM_SECONDS = 0.05
     postgres.COMMAND_SECONDS, postgres.IDLE_SECONDS = settings.command_seconds, settings.idle_seconds
     if settings.mode == "prepare":
         await _prepare(settings.url)
@@ -78,9 +79,9 @@ async def work(settings: Settings) -> None:
     opened = await _opened(settings.url)
     try:
         store: Any = WatchedStore(opened, shared, log, fenced=settings.fenced)
-        app = App(store, await ensure_default(opened, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
-        async with take_seat(store, functions, new_ulid, lease_ms=settings.lease_ms) as taken:
-            tender = Tender(Wonder(app, taken), log, settings.number, settings.under_way)
+        app = Application(store, await ensure_default(opened, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+        async with claim_engine(store, functions, new_ulid, lease_ms=settings.lease_ms) as app.claim:
+            tender = Tender(app, log, settings.number, settings.under_way)
             await (tender.finish(settings.settle_seconds) if settings.mode == "finish" else tender.load())
     finally:
         await opened.close()
@@ -97,10 +98,17 @@ async def _opened(url: str) -> Any:
 
 async def _prepare(url: str) -> None:
     store = await open_store(url)
-    app = App(store, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+    app = Application(store, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
     for definition in definitions():
-        await app.deploy(load_value(definition))
+        await app.deploy_loaded(load_value(definition))
+    # Processes are killed here by the hundred, and no run is to blame.
+    await change_project_settings(store, app.home.project_id, never_quarantined, clock=utc_now)
     await store.close()
+
+
+def never_quarantined(settings: ProjectSettings) -> ProjectSettings:
+    """Give settings with which no run is set aside, however often its process dies."""
+    return settings.model_copy(update={"run_limits": settings.run_limits.model_copy(update={"deaths": None})})
 
 
 class _Acts:
@@ -119,9 +127,9 @@ class _Acts:
 
 def _watch_engines(log: OutsideLog, shared: SharedPhase) -> None:
     """Log each claim, and show when an engine begins and when it recovers."""
-    make, begin = Seat._new_engine, Engine.begin
+    make, begin = EngineClaim._new_engine, Engine.begin
 
-    def new_engine(self: Seat, lease: Lease) -> Engine:
+    def new_engine(self: EngineClaim, lease: Lease) -> Engine:
         log.note("claimed", owner=lease.owner_id, epoch=lease.epoch)
         return make(self, lease)
 
@@ -131,7 +139,7 @@ def _watch_engines(log: OutsideLog, shared: SharedPhase) -> None:
         if shared.phase is Phase.RECOVERING:
             shared.enter(Phase.BETWEEN)
 
-    Seat._new_engine = new_engine  # type: ignore[method-assign]
+    EngineClaim._new_engine = new_engine  # type: ignore[method-assign]
     Engine.begin = begun  # type: ignore[method-assign]
 
 

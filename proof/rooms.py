@@ -1,5 +1,6 @@
 """Rooms for a database that can be made too small: a little disk, or a limit for the size of files."""
 
+import errno
 import os
 import resource
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 BYTES: Final = 16 * 1024 * 1024
+_TRIES: Final = 100
 
 
 class Room(Protocol):
@@ -33,9 +35,17 @@ class SmallDisk:
 
     def shrink(self, slack: int) -> None:
         """Leave room for so many bytes."""
-        state = os.statvfs(self.folder)
         with self._ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, state.f_bavail * state.f_frsize - slack))
+            for left in reversed(range(_TRIES)):
+                state = os.statvfs(self.folder)
+                try:
+                    os.posix_fallocate(file.fileno(), 0, max(1, state.f_bavail * state.f_frsize - slack))
+                except OSError as error:
+                    # Somebody has written since the look: there is less room than it seemed.
+                    if error.errno != errno.ENOSPC or not left:
+                        raise
+                else:
+                    return
 
     def grow(self) -> None:
         """Give all the room back."""

@@ -6,7 +6,7 @@ from typing import Any
 import apsw
 
 from proof.sqlite_load import Line, with_tokens
-from wonder.actions.functions import FunctionRegistry
+from wonder.actions.functions.functions import FunctionRegistry
 from wonder.app.engine import Engine
 from wonder.app.ids import new_ulid
 from wonder.checker.checking import Count, check_runs
@@ -15,8 +15,8 @@ from wonder.storage.check import check_database
 from wonder.storage.opening import open_store
 from wonder.storage.queries import load_queries
 from wonder.storage.runs.leases import claim_lease
-from wonder.storage.sqlite_connection import connect
-from wonder.storage.sqlite_entries import files_of
+from wonder.storage.sqlite.connection import connect
+from wonder.storage.sqlite.entries import files_of
 from wonder.storage.store import Row, Store, Value
 from wonder.storage.url import SqliteAddress, parse_url
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from wonder.actions.python import current_context
-from wonder.app.api import Run, Wonder
+from wonder.actions.python.kind import current_context
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
+from wonder.app.results import Run
 from wonder.errors import WonderError
 from wonder.storage.runs.leases import read_lease
-from wonder.storage.runs.looking import live_runs, open_inbox
+from wonder.storage.runs.reading import live_runs, open_inbox
 from wonder.storage.store import Reader
 
 Line = dict[str, Any]
@@ -106,7 +107,7 @@ class Load:
         self.asked: dict[str, tuple[str, dict[str, Any]]] = {}
         """The workflow and the input of each run that was asked for, by its idempotency key, whether that was heard."""
 
-    def open(self, database: Path) -> AbstractAsyncContextManager[Wonder]:
+    def open(self, database: Path) -> AbstractAsyncContextManager[Application]:
         """Open the database with its engine, and deploy what the runs follow."""
         return self._opened(f"sqlite:///{database}")
 
@@ -118,14 +119,14 @@ class Load:
             self.asked[f"key-{number}"] = self._random.choice(WORKFLOWS), given
         return list(self.asked)[first:]
 
-    async def ask(self, wonder: Wonder, key: str) -> Run:
+    async def ask(self, wonder: Application, key: str) -> Run:
         """Ask for one of these runs, for the first time or once more."""
         workflow, given = self.asked[key]
         run = await wonder.start(workflow, given, idempotency_key=key)
         self._tell("accepted", run=run.id, key_=key)
         return run
 
-    async def cancel(self, wonder: Wonder, run: Run) -> None:
+    async def cancel(self, wonder: Application, run: Run) -> None:
         """Cancel a run, if it has not ended."""
         try:
             await wonder.cancel(run.id)
@@ -133,14 +134,14 @@ class Load:
             return
         self._tell("cancel_confirmed", run=run.id)
 
-    async def hear(self, wonder: Wonder, run: Run) -> None:
+    async def hear(self, wonder: Application, run: Run) -> None:
         """Wait until a run has ended, and note how."""
         result = await wonder.wait(run.id)
         self._note({"kind": "told_end", "run": run.id, "status": result.status, "output": result.output})
 
-    async def finish(self, wonder: Wonder) -> None:
+    async def finish(self, wonder: Application) -> None:
         """Do what runs wait for, until all runs of the database have ended."""
-        store, project_id = wonder.app.store, wonder.app.home.project_id
+        store, project_id = wonder.store, wonder.home.project_id
         for key in list(self.asked):
             await wonder.send_event("go", key, {"key": key}, id=key)
             self._tell("event_accepted", project=project_id, event="go", key_=key)
@@ -154,10 +155,10 @@ class Load:
             await asyncio.sleep(_LOOK_SECONDS)
 
     @asynccontextmanager
-    async def _opened(self, url: str) -> AsyncIterator[Wonder]:
+    async def _opened(self, url: str) -> AsyncIterator[Application]:
         async with open_wonder(url, functions={"proof:act": self._act}) as wonder:
             assert wonder.engine
-            lease = await read_lease(wonder.app.store)
+            lease = await read_lease(wonder.store)
             assert lease
             self._tell("claimed", owner=lease.owner_id, epoch=lease.epoch)
             await wonder.deploy(DEFINITION)

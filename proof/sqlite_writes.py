@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 import apsw
 from msgspec import Struct
 
-from wonder.storage import sqlite_journal
-from wonder.storage.durable_file import DurableFile
+from wonder.storage.sqlite import journal as sqlite_journal
+from wonder.storage.sqlite.durable_file import BLOCK, DurableFile
 
 _JOURNALS: Final = apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL
 
@@ -147,20 +147,18 @@ def _recorded_journal(record: Record) -> type[DurableFile]:
     """Give the files of the journal, which are ours and not SQLite's, with a record."""
 
     class RecordedFile(DurableFile):
-        def __init__(self, path: Path, places: int, length: int, *, mode: int = 0o644) -> None:
-            super().__init__(path, places, length, mode=mode)
+        def __init__(self, path: Path, places: int, length: int, *, name: bytes = b"", mode: int = 0o600) -> None:
+            super().__init__(path, places, length, name=name, mode=mode)
             self._file = record.opened(str(path))
-            record.note(Write(self._file, 0, bytes(places * length)))
+            record.note(Write(self._file, 0, path.read_bytes()))
             record.note(Sync(self._file, record.place), Sync(None, record.place))
 
-        def begin(self, place: int, content: bytes) -> None:
-            super().begin(place, content)
-            record.note(Write(self._file, place * self._length, content))
-
-        def finish(self) -> None:
-            begun = record.place
-            super().finish()
-            record.note(Sync(self._file, begun))
+        def write(self, place: int, content: bytes) -> None:
+            super().write(place, content)
+            # Whole blocks are written.
+            blocks = content + bytes(-len(content) % BLOCK)
+            record.note(Write(self._file, place * self._length, blocks))
+            record.note(Sync(self._file, record.place))
 
         def remove(self) -> None:
             super().remove()
@@ -178,16 +176,27 @@ def _recorded_removal(record: Record) -> Callable[[Path], None]:
     return remove
 
 
+def _recorded_writing(record: Record) -> Callable[[Path, bytes], None]:
+    def write(path: Path, content: bytes) -> None:
+        kept(path, content)
+        file = record.opened(str(path))
+        record.note(Write(file, 0, content))
+        record.note(Sync(file, record.place), Sync(None, record.place))
+
+    kept = sqlite_journal.write_durably
+    return write
+
+
 @contextmanager
 def recorded(database: Path) -> Iterator[Record]:
     """Record what this process does to a database that has a folder of its own, in connections opened meanwhile."""
     record = Record(database)
     system = _RecordingFileSystem(record)
-    kept = sqlite_journal.DurableFile, sqlite_journal.remove_file
-    new = _recorded_journal(record), _recorded_removal(record)
-    sqlite_journal.DurableFile, sqlite_journal.remove_file = new  # type: ignore[misc]
+    kept = sqlite_journal.DurableFile, sqlite_journal.remove_file, sqlite_journal.write_durably
+    new = _recorded_journal(record), _recorded_removal(record), _recorded_writing(record)
+    sqlite_journal.DurableFile, sqlite_journal.remove_file, sqlite_journal.write_durably = new  # type: ignore[misc]
     try:
         yield record
     finally:
         system.unregister()
-        sqlite_journal.DurableFile, sqlite_journal.remove_file = kept  # type: ignore[misc]
+        sqlite_journal.DurableFile, sqlite_journal.remove_file, sqlite_journal.write_durably = kept  # type: ignore[misc]

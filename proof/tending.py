@@ -9,7 +9,8 @@ from typing import Final, TypeVar
 
 from proof.outside_log import OutsideLog, true_ms
 from proof.workload import EVENT, NAMES, input_of, name_of
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 
@@ -23,7 +24,7 @@ Result = TypeVar("Result")
 class Tender:
     """The clients of one process."""
 
-    def __init__(self, wonder: Wonder, log: OutsideLog, number: int, under_way: int) -> None:
+    def __init__(self, wonder: Application, log: OutsideLog, number: int, under_way: int) -> None:
         self._wonder, self._log, self._number = wonder, log, number
         self._places = asyncio.Semaphore(under_way)
         self._workflows: dict[str, Workflow] = {}
@@ -53,7 +54,7 @@ class Tender:
         self._log.note("settled", live=[])
 
     async def _live(self) -> int:
-        ((live,),) = await self._wonder.app.store.query("SELECT count(*) FROM runs WHERE completed_ms IS NULL")
+        ((live,),) = await self._wonder.store.query("SELECT count(*) FROM runs WHERE completed_ms IS NULL")
         return int(str(live))
 
     async def _find_workflows(self) -> None:
@@ -95,7 +96,7 @@ class Tender:
     async def _send(self, key: str) -> None:
         asked_ms = true_ms()
         await self._wonder.send_event(EVENT, key, {"key": key}, id=key)
-        project_id = self._wonder.app.home.project_id
+        project_id = self._wonder.home.project_id
         self._log.note_all(
             [{"kind": "event_accepted", "project": project_id, "event": EVENT, "key": key, "at": asked_ms}]
         )
@@ -108,7 +109,7 @@ class Tender:
 
     async def _look(self) -> None:
         """Do what runs of all processes wait for: answers, events, and that a pause is over."""
-        store = self._wonder.app.store
+        store = self._wonder.store
         for (item_id,) in await store.query("SELECT id FROM inbox_items WHERE status = 'open'"):
             if await self._try(lambda id=str(item_id): self._answer(id)):  # type: ignore[misc]
                 self._log.note("answer_accepted", item=item_id)

@@ -1,7 +1,7 @@
 """Simulation: the production engine under a seeded scheduler and seeded faults; every failure replays by one command.
 
 Replaced are the clock, the chance, the threads of the store, and the outside world. Everything else is the real thing:
-seat, engine, coordinator, executor, request desk, recovery, and the SQLite store with its SQL on a real file.
+claim, engine, coordinator, executor, orders, recovery, and the SQLite store with its SQL on a real file.
 
 - `world` has the time and a heap of what happens later; it jumps to the next moment when nothing is ready.
 - A process is a loop of its own (`loop`), with its own connection and its own engine (`processes`). A crash is a loop

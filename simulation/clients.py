@@ -11,10 +11,11 @@ from simulation.databases import Template
 from simulation.processes import Machine, Process
 from simulation.schedule_clients import SCHEDULE_WISHES, ScheduleClients, ScheduleWish, resume_schedule
 from simulation.store import DirectStore, at_once
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
-from wonder.storage.runs.looking import InboxItem, open_inbox
+from wonder.storage.runs.reading import InboxItem, open_inbox
 from wonder.storage.store import Row
 
 WishKind = Literal[
@@ -179,7 +180,7 @@ class Clients:
         except Exception as error:
             self._machine.look_at(error, "a client got")
 
-    def _work(self, wish: Wish, wonder: Wonder) -> Work | None:
+    def _work(self, wish: Wish, wonder: Application) -> Work | None:
         match wish.kind:
             case "start":
                 return lambda: self._start(wonder, None)
@@ -201,7 +202,7 @@ class Clients:
                 return self._schedules.work(wish.kind, wonder, wish.chance, self._accept)
         return self._run_work(wish, wonder)
 
-    def _run_work(self, wish: Wish, wonder: Wonder) -> Work | None:
+    def _run_work(self, wish: Wish, wonder: Application) -> Work | None:
         wanted = {"retry": "status = 'failed'", "fork": "1 = 1"}.get(wish.kind, "completed_ms IS NULL")
         runs = self.rows(f"SELECT id FROM runs WHERE {wanted} ORDER BY id")
         if not runs:
@@ -221,7 +222,7 @@ class Clients:
                 after = 1 + wish.chance % max(int(str(last or 1)), 1)
                 return lambda: self._accept(wonder.fork(run_id, after))
 
-    async def _start(self, wonder: Wonder, key: str | None) -> None:
+    async def _start(self, wonder: Application, key: str | None) -> None:
         run = await wonder.start(self._template.workflow, self._template.input, idempotency_key=key)
         self._world.note("accepted", run=run.id, **({"key": key} if key else {}))
         await self._wait(run)
@@ -237,17 +238,17 @@ class Clients:
         result = await run.wait()
         self._world.note("told_end", run=run.id, status=result.status, output=result.output)
 
-    async def _cancel(self, wonder: Wonder, run_id: str) -> None:
+    async def _cancel(self, wonder: Application, run_id: str) -> None:
         await wonder.cancel(run_id, "a client wants it")
         # Where the clock jumps, nobody can say which effect came too late.
         at_ms = {"at": 1 << 60} if self._world.clock_jumps else {}
         self._world.note("cancel_confirmed", run=run_id, **at_ms)
 
-    async def _answer(self, wonder: Wonder, item: InboxItem, chance: int) -> None:
+    async def _answer(self, wonder: Application, item: InboxItem, chance: int) -> None:
         await wonder.answer(item.id, answer_to(item, chance), by="somebody")
         self._world.note("answer_accepted", item=item.id)
 
-    async def _send(self, wonder: Wonder, named: tuple[str, str | None], sender: str | None, chance: int) -> None:
+    async def _send(self, wonder: Application, named: tuple[str, str | None], sender: str | None, chance: int) -> None:
         event, key = named
         # The same for the same sender; some workflows go on until one without a payload comes.
         await wonder.send_event(event, key, {"n": 2} if sender or chance % 3 else None, id=sender)

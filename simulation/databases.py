@@ -54,7 +54,7 @@ CONSTRUCTS: Final = {
     **{f"overlap {name}": rf"overlap='{name}'" for name in OVERLAPS},
     **{f"catch-up {name}": rf"catch_up='{name}'" for name in CATCH_UPS},
 }
-"""What SPEC 5 has, and how it looks in a definition."""
+"""What docs/rules/control-flow.md has, and how it looks in a definition."""
 _NOW: Final = "2027-01-15T08:00:00.000000Z"
 
 
@@ -75,6 +75,10 @@ class Template:
     """Its schedules as a file has them, by name."""
 
 
+# Processes die here as often as the seed says, and no run is to blame.
+_LIMITS: dict[str, Any] = {"deaths": None}
+
+
 class Templates:
     """Makes databases, and keeps the last ones."""
 
@@ -86,6 +90,7 @@ class Templates:
     def get(self, seed: int, nodes_max: int, *, queues: bool) -> Template:
         """Give the database for a definition's seed, which may be the one of a pattern sample."""
         settings: dict[str, Any] = {"snapshot_policy": {"every_events": 20}, "call_depth_max": 4, "foreach_limit": 100}
+        settings["run_limits"] = _LIMITS
         if queues:
             settings["rate_limits"] = {"max_concurrent_runs": 1}
         if (number := pattern_of(seed)) is not None:
@@ -100,7 +105,7 @@ class Templates:
 
     def get_played(self, pattern: int) -> Template:
         """Give the database in which a pattern sample is played."""
-        settings = {"snapshot_policy": {"every_events": 20}}
+        settings = {"snapshot_policy": {"every_events": 20}, "run_limits": _LIMITS}
         return self._keep(("played", pattern), lambda: self._make(sample_definition(pattern), {}, (), settings))
 
     def _keep(self, key: tuple[int | str, ...], make: Callable[[], Template]) -> Template:

@@ -1,4 +1,4 @@
-"""Random graphs of a few nodes, in which everything of SPEC 5 meets by chance; the same seed gives the same graph."""
+"""Random graphs of a few nodes, in which all of control flow meets by chance; a seed always gives the same graph."""
 
 from math import prod
 from random import Random

@@ -8,21 +8,16 @@ from simulation.faults import Fault
 from simulation.processes import Process
 from simulation.schedules import FUNCTION as KEEP_TIME
 from simulation.world import World
-from wonder.actions.functions import FunctionRegistry
+from wonder.actions.functions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 from wonder.app.engine import Engine
-from wonder.coordinator.live import LiveRun
-from wonder.coordinator.logged_facts import LoggedFact
 from wonder.coordinator.worker import Dispatch, TaskEnded, Work
 from wonder.engine.facts import WorkerLost
-from wonder.errors import WonderError
 
 FUNCTION: Final = "simulation:act"
 
 _HANGS_SECONDS: Final = 3_600.0
-# Of the tasks that can be begun before they are durable, how many are.
-_AHEAD_SHARE: Final = 0.7
 _TIMES_MS: Final = (0, 0, 1, 5, 20, 100, 600, 1_500)
 
 
@@ -40,9 +35,8 @@ class OutsideWorld:
         self.functions.register("functions:take_long", self._take_long)
 
     def connect(self, process: Process, engine: Engine) -> None:
-        """Stand between a process and its worker, and note the runs whose decisions could not be stored."""
-        begin, commits = engine.worker.start, engine.coordinator.commits
-        lose = commits._lose
+        """Stand between a process and its worker."""
+        begin = engine.worker.start
 
         def start(dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> Work:
             fault = self._world.fault_at_task()
@@ -52,19 +46,7 @@ class OutsideWorld:
                 return _LostWork(process, fault, dispatch, begin, on_done)
             return begin(dispatch, self._delivering(process, fault, on_done))
 
-        def prepare(dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> Any:
-            # What is begun ahead is not counted, so something goes wrong only with what is not.
-            return prepared(dispatch, on_done) if self._world.random.random() < _AHEAD_SHARE else None
-
-        def note_lost(runs: set[LiveRun], facts: list[LoggedFact], error: WonderError) -> None:
-            for run in sorted(runs, key=lambda run: run.id):
-                self._world.note("lost", run=run.id)
-            lose(runs, facts, error)
-
-        prepared = engine.worker.prepare
-        engine.worker.prepare = prepare  # type: ignore[method-assign]
         engine.worker.start = start  # type: ignore[method-assign,assignment]
-        commits._lose = note_lost
 
     def _delivering(
         self, process: Process, fault: Fault, on_done: Callable[[TaskEnded], None]

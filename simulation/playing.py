@@ -9,11 +9,11 @@ from simulation.plays import PLAYS
 from simulation.plays.play import Play
 from simulation.processes import Machine, Process
 from simulation.store import DirectStore
-from wonder.app.api import RequestRefused, RunResult
+from wonder.app.results import RequestRefused, RunResult
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 from wonder.storage.runs.headers import RunHeader, load_header
-from wonder.storage.runs.looking import InboxItem
+from wonder.storage.runs.reading import InboxItem
 
 # Long enough for any pause of a process, and shorter than all is given to settle.
 _PATIENCE_SECONDS: Final = 240.0
@@ -109,7 +109,7 @@ class SimulatedPlay(Play):
         sender = self._name(f"send {event}")
         await self._insist(lambda: self.wonder.send_event(event, None, payload, id=sender, **how))
         if not how:
-            self._world.note("event_accepted", project=self.wonder.app.home.project_id, event=event, key=None)
+            self._world.note("event_accepted", project=self.wonder.home.project_id, event=event, key=None)
 
     async def until(self, look: Callable[[], Awaitable[Any]]) -> Any:
         """Wait until something is there or true, and give it; nothing becomes so without an event."""

@@ -1,4 +1,4 @@
-"""Processes: the real seat with its real engine, each on a loop, a store and a connection of its own."""
+"""Processes: the real claim with its real engine, each on a loop, a store and a connection of its own."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -15,12 +15,13 @@ from simulation.loop import SimulatedLoop
 from simulation.store import SimulatedStore, open_connection
 from simulation.world import World
 from wonder.actions import registry
-from wonder.actions.functions import FunctionRegistry
-from wonder.app import App, engine
-from wonder.app.api import Wonder
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.app import engine
+from wonder.app.application import Application
 from wonder.app.engine import Engine
-from wonder.app.seat import Seat
+from wonder.app.engine_claim import EngineClaim
 from wonder.coordinator.live import LiveRun
+from wonder.engine import limits
 from wonder.errors import WonderError
 from wonder.executor.environment import SystemEnvironment
 from wonder.executor.executor import TaskUnderWay
@@ -33,6 +34,7 @@ _POINTS = cache(registry.entry_points)  # type: ignore[attr-defined]
 # At ten looks a second, half of all operations would be looks for requests, and as many of the faults would meet them.
 _REQUESTS_SECONDS: Final = 0.4
 _RESTART_MS: Final = (0, 1, 5, 50, 500)
+_ENDED_SINGLY_MAX: Final = 3
 _AGAIN_SECONDS: Final = 0.1
 _SLOW_TURN_MS: Final = 11.0
 
@@ -41,16 +43,18 @@ _SLOW_TURN_MS: Final = 11.0
 def same_order() -> Iterator[None]:
     """Have sets gone through in the same order each time: by addresses, which are their hashes, it would be another.
 
-    Engines also begin faster here, and look for requests less often.
+    Engines also begin faster here, look for requests less often, and end very few tokens as they else end very many.
     """
     kinds: tuple[Any, ...] = (LiveRun, TaskUnderWay)
     for kind in kinds:
         kind.__hash__ = lambda self: 0
     before = registry.entry_points, engine._REQUESTS_SECONDS  # type: ignore[attr-defined]
     registry.entry_points, engine._REQUESTS_SECONDS = _POINTS, _REQUESTS_SECONDS  # type: ignore[attr-defined,assignment]
+    singly_max, limits.ended_singly_max = limits.ended_singly_max, _ENDED_SINGLY_MAX
     try:
         yield
     finally:
+        limits.ended_singly_max = singly_max
         registry.entry_points, engine._REQUESTS_SECONDS = before  # type: ignore[attr-defined]
         for kind in kinds:
             del kind.__hash__
@@ -78,8 +82,8 @@ class SimulatedEnvironment(SystemEnvironment):
         return self._world.random.random()
 
 
-class SimulatedSeat(Seat):
-    """A seat that only the process takes that the world has appointed, as a lock or a deadline sees to outside."""
+class SimulatedClaim(EngineClaim):
+    """A claim that only the process makes that the world has appointed, as a lock or a deadline sees to outside."""
 
     def __init__(self, process: "Process") -> None:
         super().__init__(process.store, process.machine.functions, process.world.new_id)
@@ -120,8 +124,8 @@ class Process:
         self.sends_after_death = False
         self._connection = open_connection(machine.path)
         self.store = SimulatedStore(self, machine.path, self._connection, machine.reader)
-        self.seat = SimulatedSeat(self)
-        self.wonder = Wonder(App(self.store, machine.home, self._clock, self.world.new_id), self.seat)
+        self.wonder = Application(self.store, machine.home, self._clock, self.world.new_id)
+        self.wonder.claim = self.claim = SimulatedClaim(self)
 
     def _clock(self) -> str:
         seen = datetime.fromtimestamp(self.world.wall_ms() / 1_000, UTC)
@@ -138,7 +142,7 @@ class Process:
     async def _begin(self) -> None:
         # As a program would that is started again whenever it could not begin.
         try:
-            await self.seat.take()
+            await self.claim.take()
         except Exception as error:
             self.world.tell(f"{self.name} can't begin: {error}")
             self.machine.look_at(error)
@@ -146,7 +150,7 @@ class Process:
 
     def wrote(self, rows: Sequence[Row], fence: Fence) -> None:
         """Note the events that a commit of this process has written."""
-        for run_id, first, last, _ in rows:
+        for run_id, first, last, *_ in rows:
             self.world.events += int(str(last)) - int(str(first)) + 1
             self.world.note("wrote", run=run_id, sequence=last, epoch=fence.parameters[2])
 
@@ -192,7 +196,7 @@ class Process:
     def bury(self) -> None:
         """Let go of all that is left of it."""
         self.store.bury()
-        self.seat.bury()
+        self.claim.bury()
         self.loop.bury()
         self._connection.close()
 
@@ -211,7 +215,7 @@ class Machine:
 
     @property
     def current(self) -> Process:
-        """The process that has the seat, or is about to."""
+        """The process that runs the engine, or is about to."""
         return self.processes[-1]
 
     def start(self) -> None:

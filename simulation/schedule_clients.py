@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Literal
 
 from simulation.schedules import changed
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.app.schedules import create_schedule, pause, resume
 
 ScheduleWish = Literal["pause_schedule", "resume_schedule", "change_schedule", "fire_schedule"]
@@ -22,7 +23,7 @@ class ScheduleClients:
     def __init__(self, schedules: dict[str, Any]) -> None:
         self._schedules = schedules
 
-    def work(self, kind: ScheduleWish, wonder: Wonder, chance: int, accept: Accept) -> Work | None:
+    def work(self, kind: ScheduleWish, wonder: Application, chance: int, accept: Accept) -> Work | None:
         """Give what is to be done; None if there is no schedule. `accept` notes a run that somebody was told of."""
         if not self._schedules:
             return None
@@ -38,14 +39,14 @@ class ScheduleClients:
                 return lambda: accept(wonder.fire_schedule(name))
 
 
-async def resume_schedule(wonder: Wonder, name: str) -> None:
+async def resume_schedule(wonder: Application, name: str) -> None:
     """Let a schedule go on."""
-    await resume(wonder.app, name)
+    await resume(wonder, name)
 
 
-async def _pause(wonder: Wonder, name: str) -> None:
-    await pause(wonder.app, name)
+async def _pause(wonder: Application, name: str) -> None:
+    await pause(wonder, name)
 
 
-async def _change(wonder: Wonder, name: str, fields: dict[str, Any]) -> None:
-    await create_schedule(wonder.app, name, fields, replaces=True)
+async def _change(wonder: Application, name: str, fields: dict[str, Any]) -> None:
+    await create_schedule(wonder, name, fields, replaces=True)

@@ -11,9 +11,10 @@ import apsw
 from simulation.faults import Fault
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, DiskFull, StoreClosed
 from wonder.storage.queries import load_queries
-from wonder.storage.sqlite import SqliteStore
-from wonder.storage.sqlite_connection import connect
-from wonder.storage.store import Entry, Fence, Meanwhile, Row, Value
+from wonder.storage.sqlite.connection import connect
+from wonder.storage.sqlite.jobs import commit
+from wonder.storage.sqlite.store import SqliteStore
+from wonder.storage.store import Entry, Fence, Row, Value
 from wonder.storage.url import SqliteAddress
 
 if TYPE_CHECKING:
@@ -86,9 +87,9 @@ class SimulatedConnections:
     def lend(self) -> None:
         """Lend no connection: a commit that the loop waits for is an operation too."""
 
-    def is_given(self, sql: str, parameters: Sequence[Any]) -> bool:
-        """Say whether a query gives a row, here and now."""
-        return bool(self._connection.execute(sql, parameters).fetchall())
+    def tell(self, first: Callable[[apsw.Cursor], None], asked: tuple[str, Sequence[Value]]) -> None:
+        """Make a small commit here and now, if the lease is ours."""
+        commit((), asked, "simulated", self._connection, first)
 
     async def close(self) -> None:
         """Take no more jobs."""
@@ -207,7 +208,7 @@ class SimulatedStore(SqliteStore):
         """Look nothing up at once: all that is read is an operation."""
         return None
 
-    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+    def log(self, entry: bytes, fence: Fence) -> bool:
         """Log facts, as an operation of its own; chance says whether it would be sooner than a commit."""
         epoch, world, writer = fence.parameters[-1], self._process.world, self._writer
         assert isinstance(epoch, int)
@@ -215,9 +216,12 @@ class SimulatedStore(SqliteStore):
         if not self.commits_at_once or self._closed or world.random.random() > _LOGGED_SHARE:
             return False
         asked = (self._queries[fence.query], fence.parameters)
-        if not self._journal.is_open_for(epoch, len(entry), lambda: writer.is_given(*asked)):
+        try:
+            if not self._journal.is_open_for(epoch, len(entry), lambda first: writer.tell(first, asked)):
+                return False
+        except DatabaseBusy:
             return False
-        return writer.submit_at_once(lambda _: self._journal.write(entry, meanwhile), world.fault_at_commit())
+        return writer.submit_at_once(lambda _: self._journal.write(entry), world.fault_at_commit())
 
     def _told_job_of(self, batch: Sequence[Entry], fence: Fence | None, settles: bool) -> Job:
         commit = self._commits.job(self._commits.wanted(batch, fence, settles))

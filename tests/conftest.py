@@ -3,9 +3,11 @@
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+import wonder.actions  # noqa: F401  # announces the kinds of action to the rooms below it
 from support.postgres import PostgresServer, start_postgres
 from support.stores import migrated_template, remove_sqlite_files
 from wonder.storage.opening import open_store
@@ -14,6 +16,9 @@ from wonder.storage.store import Store
 # Programs that tests start would else compile all of Wonder each time, where the environment forbids to keep bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / ".cache" / "bytecode"))
+# Which databases are this user's own is remembered here, and not in the home of whoever runs the tests.
+STATE = TemporaryDirectory(prefix="wonder-state-")
+os.environ["XDG_STATE_HOME"] = STATE.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import apsw
 
-from wonder.storage.sqlite_connection import connect
+from wonder.storage.sqlite.connection import connect
 from wonder.storage.url import SqliteAddress, parse_url
 
 # The tests know how to start a real PostgreSQL; theirs is not durable, ours is.

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from benchmarks.runs.databases import CommitCost, Database
 from benchmarks.runs.definitions import chain, fan_out, waiting
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.reading import events_of_run
 
 FUNCTIONS = Path(__file__).parent
 _AT_ONCE = 1_000
@@ -91,7 +91,7 @@ async def measure_parked(url: str, runs: int) -> dict[str, float]:
 
     What a process takes once, caches that fill, is in the first number; the second is what twice as many take more.
     """
-    async with open_wonder(url, import_roots=[FUNCTIONS]) as wonder:
+    async with open_wonder(url, modules=["noop"], module_folders=[FUNCTIONS]) as wonder:
         workflow = await wonder.deploy(waiting())
         await _park(wonder, workflow, _AT_ONCE)
         before, began = memory("VmRSS"), perf_counter()
@@ -106,7 +106,7 @@ async def measure_parked(url: str, runs: int) -> dict[str, float]:
         }
 
 
-async def _park(wonder: Wonder, workflow: Any, runs: int) -> None:
+async def _park(wonder: Application, workflow: Any, runs: int) -> None:
     for first in range(0, runs, _AT_ONCE):
         await asyncio.gather(*[wonder.start(workflow, {"n": 1}) for _ in range(first, min(first + _AT_ONCE, runs))])
     # They look whether their event has come already; only then they are at rest.
@@ -126,7 +126,7 @@ async def measure_growth(database: Database) -> dict[str, list[dict[str, float]]
             spent = await _spent(wonder, _run(wonder, workflow, {"n": 1}, run_ids))
             nodes.append({"count": count, "microseconds": spent.cpu / count * 1e6})
             began = process_time()
-            found = await events_of_run(wonder.app.store, run_ids[-1], limit=1_000_000)
+            found = await events_of_run(wonder.store, run_ids[-1], limit=1_000_000)
             events.append({"count": len(found), "microseconds": (process_time() - began) / len(found) * 1e6})
     async with _opened(database) as wonder:
         workflow = await wonder.deploy(chain(5))
@@ -151,7 +151,7 @@ def memory(field: str, *, reset: bool = False) -> int:
 Work = Callable[[], Awaitable[None]]
 
 
-def _run(wonder: Wonder, workflow: Any, run_input: Any, run_ids: list[str] | None = None) -> Work:
+def _run(wonder: Application, workflow: Any, run_input: Any, run_ids: list[str] | None = None) -> Work:
     async def work() -> None:
         run = await wonder.start(workflow, run_input)
         if run_ids is not None:
@@ -162,7 +162,7 @@ def _run(wonder: Wonder, workflow: Any, run_input: Any, run_ids: list[str] | Non
     return work
 
 
-def _runs(wonder: Wonder, workflow: Any, count: int) -> Work:
+def _runs(wonder: Application, workflow: Any, count: int) -> Work:
     one = _run(wonder, workflow, {"n": 1})
 
     async def work() -> None:
@@ -176,7 +176,7 @@ async def _again(work: Work, times: int) -> None:
         await work()
 
 
-async def _beside(wonder: Wonder, commits: CommitCost, work: Work, rounds: int) -> tuple[list[Spent], list[float]]:
+async def _beside(wonder: Application, commits: CommitCost, work: Work, rounds: int) -> tuple[list[Spent], list[float]]:
     """Do some work in rounds, and measure c before and after each: disks change their mind from second to second."""
     spent, costs = [], []
     await commits.sample()
@@ -188,7 +188,7 @@ async def _beside(wonder: Wonder, commits: CommitCost, work: Work, rounds: int) 
     return spent, costs
 
 
-async def _spent(wonder: Wonder, work: Work) -> Spent:
+async def _spent(wonder: Application, work: Work) -> Spent:
     began, began_cpu = perf_counter(), process_time()
     await work()
     wall = perf_counter() - began
@@ -196,16 +196,16 @@ async def _spent(wonder: Wonder, work: Work) -> Spent:
     return Spent(wall, process_time() - began_cpu)
 
 
-async def _written_back(wonder: Wonder) -> None:
+async def _written_back(wonder: Application) -> None:
     """Wait for what SQLite writes back to its file when all is over: it is CPU of ours, and would make c look slow."""
-    checkpoints = getattr(wonder.app.store, "_checkpoints", None)
+    checkpoints = getattr(wonder.store, "_checkpoints", None)
     while checkpoints is not None and checkpoints.is_under_way:  # noqa: ASYNC110  # a thread tells nobody
         await asyncio.sleep(0.001)
 
 
-async def _rows_written(wonder: Wonder, work: Work) -> tuple[int, int]:
+async def _rows_written(wonder: Application, work: Work) -> tuple[int, int]:
     """Do some work once more, and count its rows and its commits."""
-    store: Any = wonder.app.store
+    store: Any = wonder.store
     commit, rows, commits = store.commit, 0, 0
 
     async def counting(batch: Iterable[tuple[str, Any]], **options: Any) -> None:
@@ -240,8 +240,8 @@ async def _rows_changed(store: Any) -> int:
 
 
 @asynccontextmanager
-async def _opened(database: Database) -> AsyncIterator[Wonder]:
-    async with open_wonder(database.new_url(), import_roots=[FUNCTIONS]) as wonder:
+async def _opened(database: Database) -> AsyncIterator[Application]:
+    async with open_wonder(database.new_url(), modules=["noop"], module_folders=[FUNCTIONS]) as wonder:
         yield wonder
 
 

@@ -4,6 +4,8 @@ import asyncio
 import os
 from typing import Any
 
+__all__ = ["return_input", "return_input_unless_held"]
+
 HOLD = "WONDER_BENCH_HOLD"
 _HOLDS = HOLD in os.environ
 

@@ -16,7 +16,7 @@ LEASE_MS = 1_000
 
 async def first_run(url: str) -> None:
     """Deploy into a new database, and run once to the end."""
-    async with wonder.open(url, import_roots=[FUNCTIONS]) as app:
+    async with wonder.open(url, modules=["noop"], module_folders=[FUNCTIONS]) as app:
         run = await app.start(await app.deploy(chain(1)), {"n": 1})
         assert (await run.wait()).status == "completed"
         print("done", flush=True)
@@ -24,7 +24,7 @@ async def first_run(url: str) -> None:
 
 async def begin_runs(url: str) -> None:
     """Start runs whose first node never ends here, and wait to be killed."""
-    async with wonder.open(url, import_roots=[FUNCTIONS], lease_ms=LEASE_MS) as app:
+    async with wonder.open(url, modules=["noop"], module_folders=[FUNCTIONS], lease_ms=LEASE_MS) as app:
         workflow = await app.deploy(chain(NODES, "return_input_unless_held"))
         await asyncio.gather(*[app.start(workflow, {"n": 1}) for _ in range(RUNS)])
         print("under way", flush=True)
@@ -33,13 +33,13 @@ async def begin_runs(url: str) -> None:
 
 async def end_runs(url: str) -> None:
     """Go on with the runs of a process that was killed, until all have ended."""
-    async with wonder.open(url, import_roots=[FUNCTIONS], lease_ms=LEASE_MS) as app:
+    async with wonder.open(url, modules=["noop"], module_folders=[FUNCTIONS], lease_ms=LEASE_MS) as app:
         while True:
-            left = await app.app.store.query("SELECT count(*) FROM runs WHERE completed_ms IS NULL")
+            left = await app.store.query("SELECT count(*) FROM runs WHERE completed_ms IS NULL")
             if left == [(0,)]:
                 break
             await asyncio.sleep(0.02)
-        ended = await app.app.store.query("SELECT status, count(*) FROM runs GROUP BY status")
+        ended = await app.store.query("SELECT status, count(*) FROM runs GROUP BY status")
         assert ended == [("completed", RUNS)], ended
         print("done", flush=True)
 

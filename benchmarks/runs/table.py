@@ -107,7 +107,7 @@ def _rows(name: str, found: Found) -> list[Row]:
         count = int(fan_out["branches"])
         # Fewer branches fit into memory that earlier measurements have left.
         memory = f", {fan_out['peak_bytes_per_branch'] / 1024:.1f} KiB a branch" if count == 100_000 else ""
-        targets = ("0.15 s", "0.05 s") if count == 1_000 else ("", "linear")
+        targets = ("0.15 s", "0.05 s") if count == 1_000 else ("2 KiB a branch" if memory else "", "linear")
         rows.append(Row(f"{name}: fan-out to {count:,} and join", f"{fan_out['seconds']:.3f} s{memory}", *targets))
     rows += [
         Row(

@@ -12,6 +12,7 @@ FORKS = "tests/engine/test_engine_forks.py"
 RANDOM = "tests/engine/test_engine_random_runs.py"
 TRIGGERS = "tests/engine/test_engine_triggers.py"
 LEFTOVERS = "tests/engine/test_engine_leftovers.py"
+MANY_BRANCHES = "tests/engine/test_engine_many_branches.py"
 
 BUGS = (
     Bug(
@@ -189,10 +190,26 @@ BUGS = (
     Bug(
         "step-is-the-whole-turn",
         "engine/decide.py",
-        "    turn.step = turn.run.sequence + 1\n",
+        "    turn.step = run.sequence + 1\n",
         "",
         "a retry repeats pure nodes that were done already",
         (FORKS,),
+    ),
+    Bug(
+        "workers-get-all-tasks-at-once",
+        "engine/decide.py",
+        '    if kind == "task" and not run.has_room:\n',
+        "    if len(run.queued) < 0:\n",
+        "all tasks of a large fan-out are in memory at once",
+        (MANY_BRANCHES,),
+    ),
+    Bug(
+        "tasks-that-waited-for-a-worker-forgotten",
+        "engine/state.py",
+        "(self.has_room and bool(self.queued or self.startable))",
+        "(self.has_room and bool(self.startable))",
+        "tasks beyond those that workers may have at a time never begin",
+        (MANY_BRANCHES,),
     ),
     Bug(
         "last-arrival-is-the-highest-branch",
@@ -210,5 +227,21 @@ BUGS = (
         "        if find(root) in (MISSING, None):\n",
         "a trigger does not fire because a value that is there is null",
         (TRIGGERS,),
+    ),
+    Bug(
+        "limit-of-the-run-forgiven",
+        "engine/ending.py",
+        "    while scope.group is not None and not is_run_limit(failure):",
+        "    while scope.group is not None:",
+        "a run that reaches a limit goes on without the branch that reached it",
+        ("tests/engine/test_engine_limits.py",),
+    ),
+    Bug(
+        "tokens-made-forgotten-after-a-restart",
+        "engine/restore.py",
+        "run.timers, run.tokens_made = dict(row.timers), row.tokens_made",
+        "run.timers, run.tokens_made = dict(row.timers), len(snapshot.tokens)",
+        "the limit on tokens in all begins anew with each process",
+        ("tests/coordinator/test_limits_of_runs.py",),
     ),
 )

@@ -8,7 +8,7 @@ LIMITS = "tests/executor/test_time_limits.py"
 ONCE = "tests/executor/test_idempotency.py"
 GIVING_BACK = "tests/executor/test_giving_back.py"
 STORED = "tests/executor/test_stored_idempotency.py"
-HANDS = "tests/executor/test_hands.py"
+TOGETHER = "tests/executor/test_tasks_together.py"
 
 BUGS = (
     Bug(
@@ -54,26 +54,26 @@ BUGS = (
     Bug(
         "variables-of-the-task-before",
         "executor/executor.py",
-        "_LONGEST_TURN_MS and hand.finds_all_as_it_was()",
-        "_LONGEST_TURN_MS",
+        "context=self._variables.copy()",
+        "context=self._variables",
         "a function sees what another one has left in context variables",
-        (HANDS,),
+        (f"{TOGETHER}::test_what_a_function_leaves_in_context_variables_no_other_sees_that_came_with_it",),
     ),
     Bug(
-        "all-wait-for-one",
+        "loop-kept-by-tasks",
         "executor/executor.py",
-        "self._call_hands(len(self._called) + _MORE_HANDS)",
-        "self._called.add(hand.worker)",
-        "tasks that came together wait for the one of them that has to wait",
-        (HANDS,),
+        "        return now_ms > self._turn_ends_ms\n",
+        "        return False\n",
+        "tasks that compute, and came together, keep timers and the lease waiting until all of them have ended",
+        (f"{TOGETHER}::test_those_that_came_together_leave_the_loop_its_turns",),
     ),
     Bug(
-        "hand-not-followed",
+        "turn-never-ends",
         "executor/executor.py",
-        "            self._called.discard(hand.worker)\n            self._call_hands(1)\n",
-        "            self._called.discard(hand.worker)\n",
-        "a hand that ends leaves tasks that nobody carries out",
-        (HANDS, "tests/executor/test_executor.py"),
+        "    def _end_turn(self) -> None:\n        self._turn_ends_ms = None\n",
+        "    def _end_turn(self) -> None:\n        pass\n",
+        "when tasks have kept the loop for 50 ms, none begins any more",
+        (f"{TOGETHER}::test_those_that_came_together_leave_the_loop_its_turns",),
     ),
     Bug(
         "cancellation-not-taken-back",

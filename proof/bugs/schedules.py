@@ -12,7 +12,8 @@ BUGS = (
     Bug(
         "scheduled-run-in-two-commits",
         "coordinator/scheduling.py",
-        "        return (await self._starter.start(workflow, run_input, idempotency_key=key, also=note)).run_id\n",
+        "        starting = self._starter.start(workflow, run_input, idempotency_key=key, also=note, is_ours=is_ours)\n"
+        "        return (await starting).run_id\n",
         "        started = await self._starter.start(workflow, run_input, also=also)\n"
         "        note(coordinator.commits.batch, started.run_id)\n"
         "        coordinator.commits.touch()\n"

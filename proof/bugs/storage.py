@@ -12,6 +12,9 @@ WAITING = "tests/storage/test_runs_waiting.py"
 STARTING = "tests/storage/test_runs_starting.py"
 POSTGRES = "tests/storage/test_postgres_commits.py"
 RECORDS = "tests/storage/test_idempotency_records.py"
+DAMAGE = "tests/storage/test_journal_damage.py"
+FILE = "tests/storage/test_durable_file.py"
+FILES = "tests/storage/test_journal_files.py"
 JOURNAL = "tests/storage/test_sqlite_journal.py"
 SETTLING = "tests/storage/test_journal_settling.py"
 CHECKER = "tests/checker/test_checker.py::test_runs_of_every_kind_break_no_rule"
@@ -20,7 +23,7 @@ ONE_COMMIT = "tests/coordinator/test_tasks_of_runs.py::test_tsk_1_a_task_costs_o
 BUGS = (
     Bug(
         "fsync-skipped",
-        "storage/sqlite_connection.py",
+        "storage/sqlite/connection.py",
         'wanted = {"synchronous": FULL,',
         'wanted = {"synchronous": 1,',
         "SQLite answers before a commit is on the disk",
@@ -28,7 +31,7 @@ BUGS = (
     ),
     Bug(
         "fsync-skipped-on-postgresql",
-        "storage/postgres.py",
+        "storage/postgresql/store.py",
         "                init=_set_up,\n",
         "",
         "a server that is set to answer before a commit is on the disk is left so",
@@ -36,7 +39,7 @@ BUGS = (
     ),
     Bug(
         "fence-not-asked-on-sqlite",
-        "storage/sqlite_jobs.py",
+        "storage/sqlite/jobs.py",
         "        _check_fence(asked, cursor)\n",
         "",
         "who lost the lease can write to SQLite",
@@ -44,7 +47,7 @@ BUGS = (
     ),
     Bug(
         "fence-not-asked-on-postgresql",
-        "storage/postgres.py",
+        "storage/postgresql/store.py",
         "            if fence is not None and not await connection.fetch("
         "self._queries[fence.query], *fence.parameters):\n                raise LeaseLost\n",
         "",
@@ -53,7 +56,7 @@ BUGS = (
     ),
     Bug(
         "fence-without-consequence",
-        "storage/postgres_commits.py",
+        "storage/postgresql/commits.py",
         '"SELECT 1 / count(*) FROM fence"',
         '"SELECT count(*) FROM fence"',
         "who lost the lease can write batches of few rows to PostgreSQL",
@@ -61,7 +64,7 @@ BUGS = (
     ),
     Bug(
         "fence-not-locked",
-        "storage/sql/postgresql/runs_leases.sql",
+        "storage/postgresql/sql/runs_leases.sql",
         " FOR SHARE;",
         ";",
         "a claim comes between the look at the fence and the commit that relies on it",
@@ -69,7 +72,7 @@ BUGS = (
     ),
     Bug(
         "lease-taken-from-its-owner",
-        "storage/sql/postgresql/runs_leases.sql",
+        "storage/postgresql/sql/runs_leases.sql",
         "WHERE leases.deadline_ms <= CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)\n",
         "",
         "a lease that has not run out can be claimed",
@@ -77,7 +80,7 @@ BUGS = (
     ),
     Bug(
         "half-a-batch-left",
-        "storage/sqlite_jobs.py",
+        "storage/sqlite/jobs.py",
         "        roll_back(database, connection)\n        with translated",
         "        with translated",
         "a batch that fails in the middle is not rolled back, and its first half comes with the next one",
@@ -85,7 +88,7 @@ BUGS = (
     ),
     Bug(
         "journal-not-settled-for-readers",
-        "storage/sqlite.py",
+        "storage/sqlite/store.py",
         "    async def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:\n"
         "        if self._journal.is_ahead:\n"
         "            await self._settled()\n",
@@ -95,35 +98,107 @@ BUGS = (
     ),
     Bug(
         "journal-of-another-left-alone",
-        "storage/sqlite_journal.py",
-        "            left = following(read_entries(self._database), end)\n",
-        "            left = following(read_entries(self._database), end) if self._file else []\n",
+        "storage/sqlite/journal.py",
+        "        return [entry.body for entry in left.entries]\n",
+        "        return [entry.body for entry in left.entries] if self._file else []\n",
         "who takes the lease over begins without the last steps of the owner before",
         (f"{JOURNAL}::test_what_a_process_left_is_given_in_order_until_a_commit_settles_it",),
     ),
     Bug(
         "journal-settled-only-in-memory",
-        "storage/sqlite_journal.py",
-        '        cursor.execute(self._queries["put_journal_end"], (self._settling,))\n',
-        '        if self._is_new:\n            cursor.execute(self._queries["put_journal_end"], (self._settling,))\n',
+        "storage/sqlite/journal.py",
+        "        last, slot = self._last or (None, None)\n",
+        "        if not self._is_new:\n            return\n        last, slot = self._last or (None, None)\n",
         "entries that the tables have are given to the next owner once more",
         (f"{JOURNAL}::test_entries_that_are_settled_are_given_to_nobody_and_those_after_them_are",),
     ),
     Bug(
         "journal-shut-for-nobody",
-        "storage/sqlite_journal.py",
+        "storage/sqlite/journal.py",
         "        if file.is_shut:\n            self.loosen()\n            raise LeaseLost\n",
         "",
         "who lost the lease goes on logging, and takes for durable what nobody will read",
         (f"{JOURNAL}::test_inv_5_who_takes_the_lease_over_is_given_all_and_the_one_before_can_log_nothing",),
     ),
     Bug(
+        "journal-left-in-the-page-cache",
+        "storage/sqlite/durable_file.py",
+        "    return _open_for_writing(path, flags | os.O_DSYNC), shut_by\n",
+        "    return _open_for_writing(path, flags), shut_by\n",
+        "an entry of the journal is taken for durable when it is only in the system's memory",
+        (f"{FILE}::test_a_write_is_durable_when_it_returns_and_not_only_in_the_page_cache",),
+    ),
+    Bug(
+        "journal-entry-half-written",
+        "storage/sqlite/durable_file.py",
+        "        while written < end:\n",
+        "        while not written:\n",
+        "an entry of which the system has written only a part is taken for durable",
+        (f"{FILE}::test_what_the_system_writes_in_parts_is_written_whole",),
+    ),
+    Bug(
         "journal-numbers-not-left-out",
-        "storage/sqlite_journal.py",
+        "storage/sqlite/journal.py",
         "(_LEFT_OUT if self._is_new else 1)",
         "1",
         "what the owner before still wrote has the numbers of the new owner's entries",
         (f"{JOURNAL}::test_inv_5_what_an_owner_still_writes_when_it_is_replaced_is_given_to_nobody",),
+    ),
+    Bug(
+        "gap-in-the-journal-not-noticed",
+        "storage/sqlite/damage.py",
+        "    if not missing:\n        return []\n",
+        "    if missing >= 0:\n        return []\n",
+        "an entry of the journal that counted is damaged, and the engine begins without it",
+        (f"{DAMAGE}::test_inv_2_any_byte_that_changes_is_noticed_or_is_of_nothing_that_counts",),
+    ),
+    Bug(
+        "missing-journal-file-not-noticed",
+        "storage/sqlite/journal.py",
+        "            tell(self._begin_in)\n",
+        "            tell(lambda cursor: None)\n",
+        "the tables do not know of the file, and nobody notices that it was deleted",
+        (f"{DAMAGE}::test_inv_2_a_file_that_is_missing_is_noticed_from_its_first_entry_on",),
+    ),
+    Bug(
+        "older-journal-file-not-noticed",
+        "storage/sqlite/journal.py",
+        "        self._last = (number, place)\n",
+        "",
+        "an older copy of the journal's file is taken for the one that the tables were used with",
+        (f"{DAMAGE}::test_inv_2_an_older_copy_of_the_file_is_noticed",),
+    ),
+    Bug(
+        "older-tables-not-noticed",
+        "storage/sqlite/damage.py",
+        "    if above:\n",
+        "    if not above and above:\n",
+        "the write-ahead log is missing, and the engine goes on from older tables",
+        (f"{FILES}::test_of_a_journal_beside_an_older_copy_only_what_follows_upon_that_is_taken",),
+    ),
+    Bug(
+        "lonely-copy-not-noticed",
+        "storage/sqlite/journal.py",
+        "            self._is_in_use = self._mark()\n",
+        "",
+        "a database in use that was copied without its companions is opened as if it were whole",
+        (f"{DAMAGE}::test_inv_2_a_database_in_use_that_was_copied_without_its_companions_is_noticed",),
+    ),
+    Bug(
+        "file-removed-before-the-tables-know",
+        "storage/sqlite/commits.py",
+        "            jobs.commit((), None, self._database, connection, journal.end_in)\n",
+        "",
+        "a database that was closed in order is taken for damaged",
+        (f"{DAMAGE}::test_a_database_that_was_closed_in_order_needs_no_companions",),
+    ),
+    Bug(
+        "old-entries-taken-for-new",
+        "storage/sqlite/damage.py",
+        "if entry.number > known.end]\n    if named_by",
+        "if entry.number > known.end - 9]\n    if named_by",
+        "entries in slots that were used before are taken again after a crash",
+        (f"{DAMAGE}::test_a_crash_at_any_moment_is_not_taken_for_damage",),
     ),
     Bug(
         "events-out-of-the-commit",
@@ -143,8 +218,8 @@ BUGS = (
     Bug(
         "events-of-a-long-turn-lost",
         "storage/runs/event_rows.py",
-        "self.add(run_id, events[EVENTS_PER_ROW:])",
-        "self.add(run_id, events[EVENTS_PER_ROW + 1 :])",
+        "for start in range(0, len(events), EVENTS_PER_ROW):",
+        "for start in range(0, len(events), EVENTS_PER_ROW + 1):",
         "of a turn with very many events one is lost at the border of two rows",
         (IN_FULL,),
     ),
@@ -235,5 +310,13 @@ BUGS = (
         "independent=True",
         "who lost the lease can keep the result of an action",
         (f"{RECORDS}::test_inv_5_who_lost_the_lease_can_keep_nothing_and_must_not_act",),
+    ),
+    Bug(
+        "ended-together-but-for-their-timers",
+        "storage/runs/wait_rows.py",
+        '            ("delete_timers_of_run", [row[:1] for row in self._ended]),\n',
+        "",
+        "the timers of a large run outlive it",
+        ("tests/coordinator/test_limits_of_runs.py",),
     ),
 )

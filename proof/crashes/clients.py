@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
 from proof.crashes.outside import Outside
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.coordinator.errors import RunNotLive
 from wonder.language.values import JsonValue
 from wonder.storage.runs.headers import load_header
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.reading import events_of_run
 from wonder.storage.store import Store
 
 _LOOK_SECONDS: Final = 0.003
@@ -32,7 +33,7 @@ class Clients:
     What they were not told they do again: with the same key, the same sender's id, or after a look whether it was done.
     """
 
-    def __init__(self, wonder: Wonder, store: Store, outside: Outside) -> None:
+    def __init__(self, wonder: Application, store: Store, outside: Outside) -> None:
         self.wonder, self._store, self._outside = wonder, store, outside
         self._told = outside.lines()
         self._numbers: Counter[str] = Counter()
@@ -49,7 +50,7 @@ class Clients:
     async def ended(self, run_id: str) -> None:
         """Wait until a run has ended."""
         self.doing = f"the end of {run_id}"
-        result = await Run(run_id, self.wonder).wait()
+        result = await Run(run_id, self.wonder.wait).wait()
         self._outside.note("told_end", run=run_id, status=result.status, output=result.output)
 
     async def answer(self, prompt: str, value: JsonValue) -> None:
@@ -82,7 +83,7 @@ class Clients:
         if any(line["kind"] == "event_accepted" and line["sender"] == sender for line in self._told):
             return
         await self.wonder.send_event(event, None, payload, id=sender, **how)
-        project_id = self.wonder.app.home.project_id
+        project_id = self.wonder.home.project_id
         self._outside.note("event_accepted", project=project_id, event=event, key=None, sender=sender)
 
     async def ran(self, run_id: str, ref: str, times: int = 1) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from proof.crashes.scenarios import Scenario
-from wonder.app import open_app
+from wonder.app.opening import open_app
 from wonder.definitions.loading import load_text
 
 KINDS: Final = ("sqlite", "postgresql")
@@ -103,4 +103,4 @@ def open_databases(kind: str, scenarios: Iterable[Scenario]) -> Iterator[Databas
 async def _deploy(url: str, scenarios: Iterable[Scenario]) -> None:
     async with open_app(url) as app:
         for file in sorted({scenario.file for scenario in scenarios}):
-            await app.deploy(load_text(file.read_bytes(), str(file)))
+            await app.deploy_loaded(load_text(file.read_bytes(), str(file)))

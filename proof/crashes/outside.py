@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from wonder.actions.functions import FunctionRegistry
+from wonder.actions.functions.functions import FunctionRegistry
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 
 _LONG_SECONDS = 60.0
 

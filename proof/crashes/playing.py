@@ -17,11 +17,10 @@ from proof.crashes.outcome import outcome, violations
 from proof.crashes.outside import Outside
 from proof.crashes.scenarios import Scenario
 from proof.crashes.store import CRASHED, CrashingStore, Point
-from wonder.app import App
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.engine import Engine
+from wonder.app.engine_claim import EngineClaim
 from wonder.app.ids import new_ulid
-from wonder.app.seat import Seat
 from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.storage.clock import utc_now
 from wonder.storage.opening import open_store
@@ -102,17 +101,17 @@ async def _play(url: str, scenario: Scenario, point: Point | None, log: Path) ->
     outside = Outside(log)
     store = await open_store(url, migrations="leave")
     crashing = CrashingStore(store, point)
-    app = App(crashing, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+    app = Application(crashing, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
     await _prepare(store, scenario, app.home.project_id)
-    seat = _WatchedSeat(crashing, outside)
-    await seat.take()
-    clients = Clients(Wonder(app, seat), store, outside)
+    app.claim = claim = _WatchedClaim(crashing, outside)
+    await claim.take()
+    clients = Clients(app, store, outside)
     try:
         async with asyncio.timeout(_SECONDS):
-            assert seat.engine, "the engine is not in this process"
+            assert claim.engine, "the engine is not in this process"
             await scenario.script(clients)
             await clients.all_ended()
-            await seat.leave()
+            await claim.leave()
     except TimeoutError:
         statuses = await store.query("SELECT id, status FROM runs")
         raise TimeoutError(f"still waiting for {clients.doing}; runs: {statuses}") from None
@@ -136,8 +135,8 @@ async def _prepare(store: Store, scenario: Scenario, project_id: str) -> None:
             await transaction.run("UPDATE leases SET deadline_ms = 0")
 
 
-class _WatchedSeat(Seat):
-    """The seat, which tells when it is taken."""
+class _WatchedClaim(EngineClaim):
+    """The claim, which reports when the engine is this process's."""
 
     def __init__(self, store: Store, outside: Outside) -> None:
         super().__init__(store, outside.functions(), new_ulid)

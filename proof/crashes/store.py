@@ -4,10 +4,11 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Final, NamedTuple, TypeVar
 
-from wonder.storage.store import Dialect, Entry, Fence, Meanwhile, Reader, Row, Settle, Store, Transaction, Value
+from proof.torn_writes import half_written
+from wonder.storage.store import Dialect, Entry, Fence, Reader, Row, Settle, Store, Transaction, Value
 
 CRASHED: Final = 86
 """The exit status of a process that ended at its point."""
@@ -51,11 +52,6 @@ class CrashingStore:
         self.writes: set[str] = set()
         """The names of the operations that write."""
         self._never: asyncio.Event | None = None
-
-    @property
-    def commits_at_once(self) -> bool:
-        """Commit as the real one does."""
-        return self._store.commits_at_once
 
     @property
     def unsettled(self) -> Reader:
@@ -104,19 +100,16 @@ class CrashingStore:
         """Look nothing up at once, so that all that is read is an operation."""
         return None
 
-    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
-        """Log facts; `during` it the process ends while they are on their way, having done all it does then."""
+    def log(self, entry: bytes, fence: Fence) -> bool:
+        """Log facts; `during` it the process ends when half of the entry is written."""
         point, name = self._point, "log"
         is_now = point is not None and (name, self.counts[name] + 1) == (point.operation, point.number)
         if self._never or (is_now and point and point.when == "before"):
             os._exit(CRASHED)
-
-        def then() -> None:
-            meanwhile()
-            if is_now and point and point.when == "during":
-                os._exit(CRASHED)
-
-        if not self._store.log(entry, fence, then):
+        is_torn = is_now and point is not None and point.when == "during"
+        with half_written(lambda: os._exit(CRASHED)) if is_torn else nullcontext():
+            is_logged = self._store.log(entry, fence)
+        if not is_logged:
             return False
         self.counts[name] += 1
         self.writes.add(name)

@@ -10,7 +10,8 @@ from typing import Any, Final
 from proof.loads.functions import Functions
 from proof.loads.measured import Latencies
 from proof.outside_log import OutsideLog, true_ms
-from wonder.app.api import RequestRefused, Run, RunResult, Wonder
+from wonder.app.application import Application
+from wonder.app.results import RequestRefused, Run, RunResult
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 
@@ -24,7 +25,9 @@ _BIG: Final = 30_000
 class Clients:
     """All clients of one process."""
 
-    def __init__(self, wonder: Wonder, log: OutsideLog, latencies: Latencies, chance: random.Random, name: str) -> None:
+    def __init__(
+        self, wonder: Application, log: OutsideLog, latencies: Latencies, chance: random.Random, name: str
+    ) -> None:
         self.workflows: dict[str, Workflow] = {}
         self._wonder, self._log, self._latencies, self._random, self._name = wonder, log, latencies, chance, name
         self._numbers = count()
@@ -76,7 +79,7 @@ class Clients:
         if sent_at is not None:
             sent_at[key] = time.perf_counter()
         await self._wonder.send_event("go", key, {"key": key}, id=key)
-        fields = {"project": self._wonder.app.home.project_id, "event": "go", "key": key, "at": asked_ms}
+        fields = {"project": self._wonder.home.project_id, "event": "go", "key": key, "at": asked_ms}
         self._log.note_all([{"kind": "event_accepted", **fields}])
         self._latencies.counts["events"] += 1
 
@@ -119,7 +122,7 @@ class Mix:
     """What the clients of the engine's own process do, by weight."""
 
     def __init__(
-        self, wonder: Wonder, clients: Clients, functions: Functions, latencies: Latencies, chance: random.Random
+        self, wonder: Application, clients: Clients, functions: Functions, latencies: Latencies, chance: random.Random
     ) -> None:
         self._wonder, self._clients, self._functions = wonder, clients, functions
         self._latencies, self._random = latencies, chance

@@ -20,7 +20,7 @@ from proof.loads.clients import Clients, Mix
 from proof.loads.functions import Functions
 from proof.loads.measured import Latencies, tell
 from proof.outside_log import OutsideLog
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.engine import Runs
 
 MIXED: Final = Path(__file__).parent / "mixed.yaml"
@@ -71,7 +71,7 @@ async def work(settings: Settings) -> None:
 
 
 class _Load:
-    def __init__(self, opened: Wonder, clients: Clients, mix: Mix, latencies: Latencies) -> None:
+    def __init__(self, opened: Application, clients: Clients, mix: Mix, latencies: Latencies) -> None:
         self._wonder, self._clients, self._mix, self._latencies = opened, clients, mix, latencies
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -98,7 +98,7 @@ class _Load:
         """Answer the questions that are open, for ever."""
         asked: set[str] = set()
         while True:
-            found = await self._wonder.app.store.query("SELECT id FROM inbox_items WHERE status = 'open'")
+            found = await self._wonder.store.query("SELECT id FROM inbox_items WHERE status = 'open'")
             open_items = {str(item_id) for (item_id,) in found}
             for item_id in open_items - asked:
                 # The other process answers as well: of two answers one is accepted.
@@ -113,7 +113,7 @@ class _Load:
         while time.monotonic() < until:
             if self._under_way:
                 await asyncio.wait(self._under_way, timeout=1.0)
-            store = self._wonder.app.store
+            store = self._wonder.store
             ((live,),) = await store.query("SELECT count(*) FROM runs WHERE completed_ms IS NULL")
             if not live and not self._under_way:
                 return True

@@ -9,7 +9,7 @@ from typing import Any, Final
 from proof.loads.measured import Latencies
 from proof.outside_log import OutsideLog
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 
 _ACTION_SECONDS: Final = 0.01
 # Half of the attempts fail, so that of eight tasks with three attempts one does.

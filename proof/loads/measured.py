@@ -71,6 +71,6 @@ def sizes_of(engine: Engine) -> dict[str, int]:
         "own runs": len(coordinator.mine or ()),
         "in background": len(coordinator.background),
         "tasks under way": engine.executor.under_way,
-        "requests under way": len(engine.desk._under_way),
+        "requests under way": engine.orders.requests_under_way,
         "keys held": len(engine._idempotency._claims) + len(engine.starter._starts._holders),
     }

@@ -1,4 +1,4 @@
-"""The other process of the load: it reads, and asks the engine's process for what it can't do itself (SPEC 13)."""
+"""The other process of the load: it reads, and asks the engine's process for what it can't do itself (CMD-5)."""
 
 import asyncio
 import json
@@ -16,10 +16,11 @@ from proof.loads.clients import Clients
 from proof.loads.engine import Settings
 from proof.loads.measured import Latencies, tell
 from proof.outside_log import OutsideLog
-from wonder.app.api import Wonder
+from wonder.app.application import Application
+from wonder.storage.postgresql.reader_role import grant_reader, url_of_role
 from wonder.storage.reading import read_only_query
 from wonder.storage.runs.headers import list_runs
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.reading import events_of_run
 
 # What it asks for, for each client of the engine's process.
 _SHARE: Final = 0.15
@@ -38,7 +39,7 @@ async def work(settings: Settings) -> None:
     async with wonder.open(settings.url, runs="none") as opened:
         clients = Clients(opened, log, latencies, chance, "reader")
         await clients.find_workflows()
-        reading = _Reading(settings.url, opened, clients, latencies, chance)
+        reading = _Reading(await _query_url(settings.url, opened), opened, clients, latencies, chance)
         await asyncio.gather(*[clients.attempt(reading.one()) for _ in range(_BURST)])
         latencies.take()
         print("ready", flush=True)
@@ -53,10 +54,23 @@ async def work(settings: Settings) -> None:
     print(json.dumps({"counts": latencies.counts, "faults": latencies.faults}), flush=True)
 
 
+async def _query_url(url: str, opened: Application) -> str:
+    """Give the address for queries: a server's superuser may not run them."""
+    if opened.store.dialect == "sqlite":
+        return url
+    reader = await grant_reader(opened.store, new_password=True)
+    assert reader.password
+    return url_of_role(url, reader.role, reader.password)
+
+
 class _Reading:
-    def __init__(self, url: str, opened: Wonder, clients: Clients, latencies: Latencies, chance: random.Random) -> None:
+    def __init__(
+        self, url: str, opened: Application, clients: Clients, latencies: Latencies, chance: random.Random
+    ) -> None:
         self._url, self._wonder, self._clients, self._latencies, self._random = url, opened, clients, latencies, chance
         self._queries = 0
+        # One at a time: on SQLite each is a process, and how many files are open is watched.
+        self._querying = asyncio.Lock()
 
     def one(self) -> Callable[[], Awaitable[None]]:
         """Choose what to do next."""
@@ -65,13 +79,14 @@ class _Reading:
     async def list(self) -> None:
         """List the newest runs, and look at the events of one."""
         with self._latencies.of("runs list"):
-            page = await list_runs(self._wonder.app.store, self._wonder.app.home.project_id)
-        await events_of_run(self._wonder.app.store, self._random.choice(page.items).id)
+            page = await list_runs(self._wonder.store, self._wonder.home.project_id)
+        await events_of_run(self._wonder.store, self._random.choice(page.items).id)
 
     async def query(self) -> None:
         """Count runs by SQL."""
         self._queries += 1
-        await read_only_query(self._url, _NEWEST if self._queries % _ALL_EVERY else _ALL)
+        async with self._querying:
+            await read_only_query(self._url, _NEWEST if self._queries % _ALL_EVERY else _ALL)
 
     async def start(self) -> None:
         """Have a run started, and wait for its end."""
@@ -82,7 +97,7 @@ class _Reading:
 
     async def answer(self) -> None:
         """Answer a question that is open."""
-        rows = await self._wonder.app.store.query("SELECT id FROM inbox_items WHERE status = 'open' LIMIT 3")
+        rows = await self._wonder.store.query("SELECT id FROM inbox_items WHERE status = 'open' LIMIT 3")
         if rows:
             await self._clients.answer(str(self._random.choice(rows)[0]))
 

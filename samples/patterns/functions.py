@@ -4,20 +4,25 @@ import asyncio
 import threading
 import time
 
+import wonder
+
 _machine = threading.Lock()
 
 
+@wonder.function
 def work(what: str) -> str:
     """Do some work; gives what was done."""
     return what
 
 
+@wonder.function
 async def take_long(what: str) -> str:
     """Do some work that takes ten seconds, unless it is cancelled."""
     await asyncio.sleep(10)
     return what
 
 
+@wonder.function
 def use_machine(what: str) -> str:
     """Do some work on the only machine; who comes while another uses it is an error."""
     if not _machine.acquire(blocking=False):

@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from wonder.app.api import RunResult, Wonder
+from wonder.app.application import Application
+from wonder.app.results import RunResult
 from wonder.coordinator.errors import ItemClosed
 from wonder.language.values import JsonValue
 from wonder.storage.runs.headers import RunHeader, children_of_run, load_header
-from wonder.storage.runs.looking import InboxItem, events_of_run, load_inbox_item, open_inbox, tokens_of_run
+from wonder.storage.runs.reading import InboxItem, events_of_run, load_inbox_item, open_inbox, tokens_of_run
 from wonder.storage.store import Store
 
 _SECONDS: Final = 20.0
@@ -21,7 +22,7 @@ _ALL: Final = 100_000
 class Play:
     """What can be done with a sample, and with the run of it that was started last."""
 
-    def __init__(self, wonder: Wonder, store: Store, workflow: str, refs: Mapping[str, str]) -> None:
+    def __init__(self, wonder: Application, store: Store, workflow: str, refs: Mapping[str, str]) -> None:
         self.wonder, self.store, self.workflow, self._refs = wonder, store, workflow, refs
         self.run_id = ""
 
@@ -80,7 +81,7 @@ class Play:
 
     async def questions(self) -> list[InboxItem]:
         """List the open questions, oldest first."""
-        return list((await open_inbox(self.store, self.wonder.app.home.project_id)).items)
+        return list((await open_inbox(self.store, self.wonder.home.project_id)).items)
 
     async def status_of_item(self, item: InboxItem) -> str:
         """Say what has become of a question."""

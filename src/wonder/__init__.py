@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 from wonder.garbage import seldom_collected
 
 if TYPE_CHECKING:
-    from wonder.actions.functions import quick as quick
+    from wonder.actions.functions.marked import function as function
     from wonder.actions.protocol import ActionFailed as ActionFailed
-    from wonder.actions.python import current_context as current_context
+    from wonder.actions.python.kind import current_context as current_context
     from wonder.app.opening import open_wonder as open
     from wonder.errors import WonderError as WonderError
 
-__all__ = ["ActionFailed", "WonderError", "current_context", "open", "quick"]
+__all__ = ["ActionFailed", "WonderError", "current_context", "function", "open"]
 
 # Found when they are asked for: the command line imports this package too, and must not wait for the engine.
 _PLACES = {
     "ActionFailed": ("wonder.actions.protocol", "ActionFailed"),
     "WonderError": ("wonder.errors", "WonderError"),
-    "current_context": ("wonder.actions.python", "current_context"),
+    "current_context": ("wonder.actions.python.kind", "current_context"),
+    "function": ("wonder.actions.functions.marked", "function"),
     "open": ("wonder.app.opening", "open_wonder"),
-    "quick": ("wonder.actions.functions", "quick"),
 }
 
 

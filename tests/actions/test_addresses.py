@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.http_requests import Asking
-from wonder.actions.addresses import AddressRefused, BadHost, permitted, why_refused
-from wonder.actions.http_client import GuardedTransport, guarded_client, refusal_in
+from wonder.actions.http.addresses import AddressRefused, BadHost, permitted, why_refused
+from wonder.actions.http.client import GuardedTransport, guarded_client, refusal_in
 from wonder.actions.protocol import ActionFailed
 
 PUBLIC = "93.184.215.14"
@@ -224,7 +224,7 @@ FORBIDDEN = [
 def network(monkeypatch: pytest.MonkeyPatch) -> FakeNetwork:
     """A network for all actions of this test."""
     fake = FakeNetwork()
-    monkeypatch.setattr("wonder.actions.addresses.resolve_blocking", fake.resolve_blocking)
+    monkeypatch.setattr("wonder.actions.http.addresses.resolve_blocking", fake.resolve_blocking)
     monkeypatch.setattr(httpcore2.AnyIOBackend, "connect_tcp", lambda self, *args, **kw: fake.connect_tcp(*args, **kw))
     return fake
 
@@ -327,7 +327,7 @@ async def test_a_name_that_changes_its_answer_gains_nothing(
     """Rebinding: it is resolved once per connection, and the connection goes to the address that was checked."""
     network.answers = {PUBLIC: [b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: close\r\n\r\n1"]}
     turns = [[PUBLIC], ["127.0.0.1"]]
-    monkeypatch.setattr("wonder.actions.addresses.resolve_blocking", lambda host: turns.pop(0))
+    monkeypatch.setattr("wonder.actions.http.addresses.resolve_blocking", lambda host: turns.pop(0))
     async with Asking(allow_private=False) as asking:
         assert (await asking.ask("http://rebinding.example/"))["body"] == 1
         assert (network.dialled, len(turns)) == ([(PUBLIC, 80)], 1)

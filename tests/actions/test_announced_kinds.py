@@ -17,10 +17,11 @@ from support.tasks import ORIGIN, action
 from wonder.actions.announcing import announce_kinds
 from wonder.actions.guide import all_guides
 from wonder.actions.protocol import ActionContext, ActionFailed, Use
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.cli.main import main
 from wonder.definitions.file_form.json_schema import file_form_schema
 from wonder.definitions.kinds import KINDS
+from wonder.definitions.secret_scopes import SecretScope
 from wonder.storage.secret_keys import key_source
 from wonder.storage.secrets import Owner, set_secret
 
@@ -139,9 +140,10 @@ async def test_act_8_what_it_gives_that_is_not_json_fails_its_task(store_url: st
 async def test_act_8_its_secret_fields_hold_the_secrets_when_it_runs(store_url: str) -> None:
     """ACT-8, INV-8: as they are at that time; what it shows of them is redacted."""
 
-    async def store(wonder: Wonder, value: str) -> None:
-        app, owner = wonder.app, Owner("project", wonder.app.home.project_id)
-        await set_secret(app.store, key_source(store_url), owner, "TOKEN", value, clock=app.clock, new_id=app.new_id)
+    async def store(wonder: Application, value: str) -> None:
+        app, owner = wonder, Owner("project", wonder.home.project_id)
+        given = ("TOKEN", value, SecretScope(kinds=("acme_greet",)))
+        await set_secret(app.store, key_source(store_url), owner, *given, clock=app.clock, new_id=app.new_id)
 
     async with running(store_url) as wonder:
         await wonder.deploy(greets(greeting="Hello", token="Bearer {{secrets.TOKEN}}"))
@@ -161,10 +163,9 @@ async def test_act_8_its_secret_fields_hold_the_secrets_when_it_runs(store_url: 
 async def test_act_8_a_secret_field_that_reads_more_than_secrets_fails_its_task(store_url: str) -> None:
     """ACT-8: rather than leave out what stands there."""
     async with running(store_url) as wonder:
-        app, owner = wonder.app, Owner("project", wonder.app.home.project_id)
-        await set_secret(
-            app.store, key_source(store_url), owner, "TOKEN", "x5kq9-token", clock=app.clock, new_id=app.new_id
-        )
+        app, owner = wonder, Owner("project", wonder.home.project_id)
+        given = ("TOKEN", "x5kq9-token", SecretScope(kinds=("acme_greet",)))
+        await set_secret(app.store, key_source(store_url), owner, *given, clock=app.clock, new_id=app.new_id)
         await wonder.deploy(greets(greeting="Hello", token="{{name}} {{secrets.TOKEN}}"))
         result = await (await wonder.start("greet", {"name": "Ada"})).wait()
     assert result.error
@@ -229,7 +230,7 @@ async def test_act_8_what_was_deployed_with_a_package_fails_clearly_without_it(
 
 def test_act_8_the_kind_that_the_guide_shows_works() -> None:
     """ACT-8"""
-    guide = (Path(__file__).parents[2] / "docs" / "own-kinds.md").read_text("utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "own-kinds.md").read_text("utf-8")
     source, *_ = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     names: dict[str, Any] = {"__name__": "acme_greetings"}
     exec(source, names)

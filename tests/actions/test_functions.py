@@ -1,4 +1,4 @@
-"""Where functions are found, and what can't be called (SPEC 8, `python`)."""
+"""Where functions are found, and what can't be called (ACT-10, `python`)."""
 
 import importlib.metadata
 import sys
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from wonder.actions import functions
-from wonder.actions.functions import FunctionRegistry
+from wonder.actions.functions import functions
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.functions.marked import function
 from wonder.actions.protocol import ActionFailed
 
 
@@ -21,6 +22,22 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         "def say(): return 'hello ' + wonder_test_names.NAME\n"
         "class Polite:\n    @staticmethod\n    def say(): return 'good day'\n"
         "number = 3\n"
+        "import os\n"
+    )
+    (tmp_path / "wonder_test_billing.py").write_text(
+        "import wonder\n@wonder.function\ndef marked_elsewhere(): return 1\n"
+    )
+    (tmp_path / "wonder_test_orders.py").write_text(
+        "import functools, os, wonder\n"
+        "from os import system\n"
+        "from wonder_test_billing import marked_elsewhere\n"
+        "class Tool:\n    @staticmethod\n    def shout(): return 1\n    def __call__(self): return 1\n"
+        "tool = Tool()\n"
+        "part = functools.partial(os.system, 'true')\n"
+        "@functools.wraps(os.system)\ndef wrapped(command): return 1\n"
+        "def helper(): return 1\n"
+        "@wonder.function\ndef _hidden(): return 1\n"
+        "@wonder.function\ndef price(n): return 2 * n\n"
     )
     (tmp_path / "wonder_test_names.py").write_text("NAME = 'Ada'\n")
     (tmp_path / "wonder_test_exits.py").write_text("raise SystemExit('bye')\n")
@@ -56,21 +73,98 @@ def test_on_a_server_nothing_can_be_called_that_was_not_allowed(name: str, tmp_p
         assert not caught.value.retryable
 
 
-def test_functions_of_allowed_modules_can_be_called() -> None:
-    """And of the modules of an allowed package; not of one whose name only begins alike."""
-    registry = FunctionRegistry(allowed_modules=["json", "os.path"])
-    assert registry.find("json:dumps").call(obj=1) == "1"
-    assert registry.find("json.decoder:JSONDecoder")
-    for name in ("os:system", "jsonschema_rs:validator_for"):
-        with pytest.raises(ActionFailed):
-            registry.find(name)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("wonder_test_orders:os.system", "not the name of a function of a module"),
+        ("wonder_test_orders:Tool.shout", "not the name of a function of a module"),
+        ("wonder_test_orders:tool.shout", "not the name of a function of a module"),
+        ("wonder_test_orders:price.__globals__.get", "private"),
+        ("wonder_test_orders:__builtins__", "private"),
+        ("wonder_test_orders:__builtins__.eval", "private"),
+        ("wonder_test_orders:_hidden", "private"),
+        ("wonder_test_orders:os", "is a module, not a function"),
+        ("wonder_test_orders:Tool", "is a class, not a function"),
+        ("wonder_test_orders:tool", "is an object of the class Tool, not a function"),
+        ("wonder_test_orders:part", "is an object of the class partial, not a function"),
+        ("wonder_test_orders:system", "is defined in posix, not in"),
+        ("wonder_test_orders:wrapped", "is defined in posix, not in"),
+        ("wonder_test_orders:marked_elsewhere", "is defined in wonder_test_billing, not in"),
+        ("wonder_test_orders:eval", "has no eval"),
+        ("wonder_test_orders:ｐrice", "has no"),
+        ("wonder_test_orders:", "has no"),
+        ("wonder_test_orders.os:system", "no function"),
+        ("wonder_test_orders.__main__:f", "private"),
+        ("wonder_test_orders:helper", "is not marked"),
+    ],
+)
+@pytest.mark.parametrize("source", ["modules", "import_roots"])
+def test_only_marked_functions_that_a_module_defines_itself_can_be_called(
+    folder: Path, name: str, reason: str, source: str
+) -> None:
+    """Whatever else the module has imported or made; in a module that marks some, in a local run too."""
+    if source == "modules":
+        registry = FunctionRegistry(["wonder_test_orders"], module_folders=[folder])
+    else:
+        registry = FunctionRegistry(import_roots=[folder])
+        reason = "Error" if reason == "no function" else reason
+    assert registry.find("wonder_test_orders:price").call(n=2) == 4
+    with pytest.raises(ActionFailed, match=reason):
+        registry.find(name)
+    if source == "modules":
+        with pytest.raises(ActionFailed, match="no function"):
+            registry.find("wonder_test_billing:marked_elsewhere")
+
+
+def test_a_module_may_list_its_functions_in_all_instead_of_marking_them(folder: Path) -> None:
+    """Nothing but functions that are defined there or, in a package, inside of it."""
+    (folder / "wonder_test_package" / "__init__.py").write_text(
+        "import os, json\nfrom wonder_test_package.inner import f\nfrom os import system\nfrom json import dumps\n"
+        "__all__ = ['f', 'system', 'dumps', 'os', 'lazy']\ndef other(): pass\n"
+        "def __getattr__(name):\n    if name == 'lazy': return f\n    raise SystemExit(name)\n"
+    )
+    registry = FunctionRegistry(["wonder_test_package"], module_folders=[folder])
+    assert registry.find("wonder_test_package:f").call() == "inner"
+    assert registry.find("wonder_test_package:lazy").call() == "inner"
+    for name in ("system", "dumps", "os", "other", "made_up"):
+        with pytest.raises(ActionFailed) as caught:
+            registry.find(f"wonder_test_package:{name}")
+        assert caught.value.code == "UNKNOWN_FUNCTION"
+    # What is in the package is a module of its own: to import it would run its code.
+    with pytest.raises(ActionFailed, match=r"--module wonder_test_package\.inner"):
+        registry.find("wonder_test_package.inner:f")
+
+
+def test_a_text_is_not_a_list_of_modules() -> None:
+    with pytest.raises(TypeError, match="list of names"):
+        FunctionRegistry("os")
+
+
+def test_a_text_as_all_lists_nothing(folder: Path) -> None:
+    (folder / "wonder_test_names.py").write_text("__all__ = 'name'\ndef name(): pass\ndef n(): pass\n")
+    registry = FunctionRegistry(["wonder_test_names"], module_folders=[folder])
+    for name in ("name", "n"):
+        with pytest.raises(ActionFailed, match="not marked"):
+            registry.find(f"wonder_test_names:{name}")
+
+
+def test_functions_of_a_module_that_marks_none_can_be_called_in_a_local_run_only(folder: Path) -> None:
+    """The error says how to mark it."""
+    for name in ("say", "Polite", "number", "os"):
+        with pytest.raises(ActionFailed) as caught:
+            FunctionRegistry(["wonder_test_greetings"], module_folders=[folder]).find(f"wonder_test_greetings:{name}")
+        assert caught.value.code == "UNKNOWN_FUNCTION"
+        if name == "say":
+            assert "mark it with @wonder.function, or list it in the module's __all__" in str(caught.value)
+    assert FunctionRegistry(import_roots=[folder]).find("wonder_test_greetings:say").call() == "hello Ada"
 
 
 @pytest.mark.parametrize(
-    ("value", "allowed"), [("string:capwords", True), ("string", True), ("string:Template", False)]
+    ("value", "allowed"),
+    [("string:capwords", True), ("string:capwords [extra]", True), ("string", True), ("string:Template", False)],
 )
 def test_a_package_announces_functions_or_modules(monkeypatch: pytest.MonkeyPatch, value: str, allowed: bool) -> None:
-    """By entry points of the group `wonder.functions`."""
+    """By entry points of the group `wonder.functions`; of a module, what its `__all__` lists."""
     point = importlib.metadata.EntryPoint("any", value, functions.ENTRY_POINTS)
     monkeypatch.setattr(functions, "entry_points", lambda group: [point] if group == "wonder.functions" else [])
     registry = FunctionRegistry()
@@ -79,26 +173,41 @@ def test_a_package_announces_functions_or_modules(monkeypatch: pytest.MonkeyPatc
     else:
         with pytest.raises(ActionFailed):
             registry.find("string:capwords")
+    with pytest.raises(ActionFailed):
+        registry.find("string:_re.compile")
 
 
 @pytest.mark.parametrize(
-    ("name", "returned"),
-    [
-        ("wonder_test_greetings:say", "hello Ada"),
-        ("wonder_test_greetings:Polite.say", "good day"),
-        ("wonder_test_package.inner:f", "inner"),
-    ],
+    ("name", "returned"), [("wonder_test_greetings:say", "hello Ada"), ("wonder_test_package.inner:f", "inner")]
 )
 def test_a_local_run_imports_from_the_folder_of_its_file(folder: Path, name: str, returned: str) -> None:
     """With what stands beside it."""
     assert FunctionRegistry(import_roots=[folder]).find(name).call() == returned
 
 
+def test_a_registered_function_is_never_replaced_by_one_of_a_module(folder: Path) -> None:
+    registry = FunctionRegistry(["wonder_test_orders"], import_roots=[folder], module_folders=[folder])
+    registry.register("wonder_test_orders:price", lambda n: "registered")
+    assert registry.find("wonder_test_orders:price").call(n=2) == "registered"
+
+
+def test_a_mark_may_say_that_a_function_is_quick() -> None:
+    """An object that makes up every attribute is not marked."""
+    registry = FunctionRegistry()
+    for name, call, quick in (
+        ("a:plain", function(lambda: 1), False),
+        ("a:quick", function(quick=True)(lambda: 1), True),
+        ("a:magic", type("Magic", (), {"__getattr__": lambda self, name: self, "__call__": lambda self: 1})(), False),
+    ):
+        registry.register(name, call)
+        assert registry.find(name).is_quick is quick
+
+
 @pytest.mark.parametrize(
     ("name", "code", "reason"),
     [
         ("wonder_test_greetings:shout", "UNKNOWN_FUNCTION", "has no shout"),
-        ("wonder_test_greetings:number", "UNKNOWN_FUNCTION", "can't be called"),
+        ("wonder_test_greetings:number", "UNKNOWN_FUNCTION", "not a function"),
         ("wonder_test_absent:f", "UNKNOWN_FUNCTION", "no function"),
         ("wonder_test_package.absent:f", "FUNCTION_IMPORT_FAILED", "ModuleNotFoundError"),
         ("wonder_test_exits:f", "FUNCTION_IMPORT_FAILED", "SystemExit: bye"),

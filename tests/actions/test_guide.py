@@ -11,7 +11,6 @@ from support.tasks import Bench
 from wonder.actions.guide import all_guides
 from wonder.cli.main import main
 from wonder.definitions.kinds import KINDS
-from wonder.definitions.records.actions import SCOPED_KINDS
 from wonder.definitions.source import read_source
 
 GUIDES = {guide.kind: guide for guide in all_guides()}
@@ -30,7 +29,7 @@ def test_act_10_the_example_of_each_kind_is_a_valid_definition_of_it(kind: str) 
 @pytest.mark.parametrize("kind", KINDS.own)
 def test_act_10_every_field_of_each_kind_is_shown_with_its_type_and_default(kind: str) -> None:
     """ACT-10"""
-    record, shown = KINDS.own[kind], {field.name: field for field in GUIDES[kind].fields}
+    record, shown = KINDS.own[kind].configuration, {field.name: field for field in GUIDES[kind].fields}
     assert list(shown) == [field.alias or name for name, field in record.model_fields.items()]
     for name, field in record.model_fields.items():
         told = shown[field.alias or name]
@@ -40,7 +39,7 @@ def test_act_10_every_field_of_each_kind_is_shown_with_its_type_and_default(kind
         assert told.may_hold_secrets == (name in record.secret_fields)
 
 
-@pytest.mark.parametrize("kind", sorted(SCOPED_KINDS))
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.own.items() if kind.scoped])
 def test_fil_2_the_scope_of_a_kind_is_shown_as_it_is_in_line_too(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     """FIL-2"""
     assert main(["actions", "show", kind]) == 0

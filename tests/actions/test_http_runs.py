@@ -10,17 +10,17 @@ import pytest
 from support.definitions import codes_in
 from support.http_peer import HttpPeer, Received, answer, http_peer
 from support.systems import assert_sound, bundle, line
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.definitions.records.tenancy import WorkspaceSettings
 from wonder.storage.tenancy import put_workspace_settings
 
 
-async def allow_private(wonder: Wonder) -> None:
+async def allow_private(wonder: Application) -> None:
     """Let the workspace's actions reach loopback; before the first run, because settings may be a second old."""
-    async with wonder.app.store.transaction() as transaction:
+    async with wonder.store.transaction() as transaction:
         settings = WorkspaceSettings(allow_private_addresses=True)
-        await put_workspace_settings(transaction, wonder.app.home.workspace_id, settings)
+        await put_workspace_settings(transaction, wonder.home.workspace_id, settings)
 
 
 def asks(peer: HttpPeer, path: str, *, input: dict[str, str], output: dict[str, str], **fields: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ async def run(url: str, peer: HttpPeer, nodes: dict[str, Any], objects: Path, *,
         started = await wonder.start("w", {"id": "a b"})
         async with asyncio.timeout(20):
             outcome = await started.wait()
-        rows = await wonder.app.store.query("SELECT content_type, size_bytes, storage_key FROM artifacts")
+        rows = await wonder.store.query("SELECT content_type, size_bytes, storage_key FROM artifacts")
     await assert_sound(url)
     return outcome, rows
 

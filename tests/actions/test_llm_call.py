@@ -313,7 +313,7 @@ async def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.Monk
     """With what to install."""
     resources = scripted()
     resources.model("model", "google", {"api_key": "k"})
-    monkeypatch.setitem(sys.modules, "wonder.actions.llm.google", None)
+    monkeypatch.setitem(sys.modules, "wonder.actions.llm_call.google", None)
     async with asking(resources) as ask:
         failure = await ask.fails("model", {"say": "x"})
     assert failure.code == "EXTRA_MISSING"

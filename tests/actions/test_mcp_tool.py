@@ -10,10 +10,13 @@ import pytest
 
 from support.mcp_peers import children_of, everything, filesystem, hostile, python_server
 from support.systems import bundle, event_types, line, running
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.ids import new_ulid
+from wonder.app.mcp_approvals import approve, stored_servers
 from wonder.definitions.records.tenancy import WorkspaceSettings
+from wonder.definitions.secret_scopes import SecretScope
 from wonder.storage.clock import utc_now
+from wonder.storage.resource_errors import ServerFixed
 from wonder.storage.secret_keys import key_source
 from wonder.storage.secrets import Owner, set_secret
 from wonder.storage.tenancy import put_workspace_settings
@@ -32,17 +35,17 @@ def one_call(server: list[str], tool: str, input: Any, env: dict[str, str] | Non
     return {**defined, "mcp_servers": {"peer": {"transport": "stdio", "command": server, "env": env or {}}}}
 
 
-async def allow(wonder: Wonder, **settings: Any) -> None:
+async def allow(wonder: Application, **settings: Any) -> None:
     """Give the workspace settings of its own."""
-    home = wonder.app.home
-    async with wonder.app.store.transaction() as transaction:
+    home = wonder.home
+    async with wonder.store.transaction() as transaction:
         await put_workspace_settings(transaction, home.workspace_id, WorkspaceSettings.model_validate(settings))
 
 
-async def result(wonder: Wonder, definition: Any, input: Any = None) -> Any:
-    """Deploy a definition and run it to its end."""
-    run = await wonder.start(await wonder.deploy(definition), input)
-    return await run.wait()
+async def result(wonder: Application, definition: Any, input: Any = None) -> Any:
+    """Deploy a definition, allow its servers, and run it to its end."""
+    workflow = await wonder.deploy(definition, allow_mcp=definition["mcp_servers"])
+    return await (await wonder.start(workflow, input)).wait()
 
 
 async def test_a_workflow_calls_tools_of_several_servers(store_url: str, tmp_path: Path) -> None:
@@ -93,19 +96,76 @@ async def test_an_error_of_the_tool_is_a_business_error(store_url: str) -> None:
         assert (await event_types(wonder, done.run_id)).count("task.failed") <= 1
 
 
-async def test_only_servers_that_the_workspace_allows_are_started(store_url: str, tmp_path: Path) -> None:
-    """RES-6: null allows all, a list only those in it, an empty one none."""
+@pytest.mark.parametrize("listed", [None, [], ["other"]])
+async def test_res_6_a_long_running_process_starts_only_servers_on_the_list(
+    store_url: str, tmp_path: Path, listed: list[str] | None
+) -> None:
+    """Null allows none there, also of those whose command was approved; one command allows a server."""
     log = tmp_path / "log"
     definition = one_call(hostile("well"), "do", {"n": 1}, {"LOG_FILE": str(log)})
     async with running(store_url) as wonder:
-        await allow(wonder, allowed_mcp_servers=["other"])
-        done = await result(wonder, definition)
+        await allow(wonder, allowed_mcp_servers=listed)
+        workflow = await wonder.deploy(definition)
+        await approve(wonder, await stored_servers(wonder, ["peer"]))
+        done: Any = await (await wonder.start(workflow)).wait()
         assert done.error["code"] == "MCP_SERVER_NOT_ALLOWED"
         assert "'peer'" in done.error["message"]
+        if listed is None:
+            assert f"wonder mcp allow peer --long-running --folder {Path.cwd()}" in done.error["message"]
         assert not log.exists()
+        await wonder.allow_mcp_server("peer")
+        done = await (await wonder.start(workflow)).wait()
+        assert done.output == {"found": {"n": 2}}
+
+
+async def test_res_6_a_name_on_the_list_stands_for_the_command_that_was_approved(
+    store_url: str, tmp_path: Path
+) -> None:
+    """Nor may a name be listed in advance, for whatever somebody then deploys under it."""
+    log = tmp_path / "log"
+    definition = one_call(hostile("well"), "do", {"n": 1}, {"LOG_FILE": str(log)})
     async with running(store_url) as wonder:
         await allow(wonder, allowed_mcp_servers=["peer"])
-        assert (await result(wonder, definition)).output == {"found": {"n": 2}}
+        done: Any = await (await wonder.start(await wonder.deploy(definition))).wait()
+        assert done.error["code"] == "MCP_SERVER_NOT_APPROVED"
+        assert "mcp_hostile.py" in done.error["message"]
+        assert f"wonder mcp allow peer --folder {Path.cwd()}" in done.error["message"]
+        assert not log.exists()
+        changed = one_call(hostile("well"), "do", {"n": 1}, {"LOG_FILE": str(log), "LD_PRELOAD": "/x.so"})
+        await wonder.allow_mcp_server("peer")
+        with pytest.raises(ServerFixed, match="--allow-mcp peer"):
+            await wonder.deploy(changed)
+        assert not log.exists()
+
+
+async def test_res_6_an_approval_holds_in_the_folder_that_it_was_given_in(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same words mean another program elsewhere: here a server beside the working directory."""
+    (tmp_path / "other").mkdir()
+    log = tmp_path / "log"
+    definition = one_call(hostile("well"), "do", {"n": 1}, {"LOG_FILE": str(log)})
+    async with running(store_url) as wonder:
+        workflow = await wonder.deploy(definition)
+        await wonder.allow_mcp_server("peer")
+        monkeypatch.chdir(tmp_path / "other")
+        done: Any = await (await wonder.start(workflow)).wait()
+        assert done.error["code"] == "MCP_SERVER_NOT_APPROVED"
+        assert not log.exists()
+
+
+async def test_res_6_a_server_over_http_needs_no_approval_but_a_place_on_the_list(store_url: str) -> None:
+    """It runs nothing here: its address is what is looked at."""
+    definition = one_call([], "do", {})
+    definition["mcp_servers"]["peer"] = {"transport": "http", "url": "http://127.0.0.1:1/mcp"}
+    async with running(store_url) as wonder:
+        workflow = await wonder.deploy(definition)
+        done: Any = await (await wonder.start(workflow)).wait()
+        assert done.error["code"] == "MCP_SERVER_NOT_ALLOWED"
+        assert done.error["message"].endswith("wonder mcp allow peer --long-running")
+        await wonder.allow_mcp_server("peer")
+        done = await (await wonder.start(workflow)).wait()
+        assert done.error["code"] == "ADDRESS_REFUSED"
 
 
 async def test_a_server_sees_its_own_environment_and_secrets_and_nothing_of_ours(
@@ -118,10 +178,11 @@ async def test_a_server_sees_its_own_environment_and_secrets_and_nothing_of_ours
     env = {"TOKEN": "Bearer {{secrets.API_TOKEN}}", "PLAIN": "yes"}
     definition = one_call(hostile("environment"), "do", {}, env)
     async with running(store_url) as wonder:
-        app = wonder.app
+        app = wonder
         owner = Owner("project", app.home.project_id)
         keys = key_source(store_url)
-        await set_secret(app.store, keys, owner, "API_TOKEN", "canary-7391-yellow", clock=utc_now, new_id=new_ulid)
+        given = ("API_TOKEN", "canary-7391-yellow", SecretScope(servers=("peer",)))
+        await set_secret(app.store, keys, owner, *given, clock=utc_now, new_id=new_ulid)
         done = await result(wonder, definition)
         assert done.error is None
         seen = done.output["found"]

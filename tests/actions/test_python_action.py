@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from support.tasks import bench, step, task
-from wonder.actions.functions import quick
+from wonder.actions.functions.marked import function as marked
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 from wonder.executor.results import TaskResult
 
 
@@ -22,7 +22,7 @@ def make(kind: str, body: Any) -> Any:
         def quickly(**given: Any) -> Any:
             return body(**given)
 
-        return quick(quickly)
+        return marked(quickly, quick=True)
 
     async def as_coroutine(**given: Any) -> Any:
         await asyncio.sleep(0)
@@ -190,7 +190,9 @@ async def exact_async(name: str) -> str:
     return name
 
 
-@pytest.mark.parametrize("function", [exact, quick(lambda name: name), exact_async], ids=["thread", "quick", "async"])
+@pytest.mark.parametrize(
+    "function", [exact, marked(lambda name: name, quick=True), exact_async], ids=["thread", "quick", "async"]
+)
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

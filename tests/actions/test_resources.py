@@ -8,14 +8,15 @@ from support.stored_records import clock, model, new_id, prompt
 from support.systems import bundle, line, open_item, running, waits
 from wonder.actions.protocol import Origin
 from wonder.actions.resources import NoSecrets, Resources, SecretMissing
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.definitions.records.resources import McpServer, ModelProfile, PromptSpec
 from wonder.definitions.records.tenancy import Project, ProjectSettings, Workspace, WorkspaceSettings
+from wonder.definitions.secret_scopes import Destination
 from wonder.storage.archive import archive_resource
 from wonder.storage.definitions import create_version
 from wonder.storage.named_resources import put_resource
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.reading import events_of_run
 from wonder.storage.store import Store
 from wonder.storage.tenancy import (
     Home,
@@ -156,9 +157,10 @@ async def test_a_prompt_that_is_not_there_is_an_error(store: Store) -> None:
 
 async def test_without_secrets_any_name_is_missing() -> None:
     """The error says how to store it."""
-    assert await NoSecrets().values("project", []) == {}
+    to_host = Destination("host", "api.example.com")
+    assert await NoSecrets().values("project", [], lambda values: to_host) == {}
     with pytest.raises(SecretMissing, match="wonder secrets set KEY"):
-        await NoSecrets().values("project", ["KEY"])
+        await NoSecrets().values("project", ["KEY"], lambda values: to_host)
 
 
 def asks_twice(template: str) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def asks_twice(template: str) -> dict[str, Any]:
     }
 
 
-async def run_through(wonder: Wonder, run: Any) -> Any:
+async def run_through(wonder: Application, run: Any) -> Any:
     """Answer a run's question and give its output."""
     await wonder.answer((await open_item(wonder, run)).id, {})
     return (await run.wait()).output
@@ -204,5 +206,5 @@ async def test_what_a_call_of_a_model_used_is_on_the_event(store_url: str) -> No
     async with running(store_url) as wonder:
         run = await wonder.start(await wonder.deploy(definition), {"who": "Ada"})
         assert await run_through(wonder, run) == {"first": "Hi", "second": "Hi"}
-        events = await events_of_run(wonder.app.store, run.id)
+        events = await events_of_run(wonder.store, run.id)
     assert [(event.tokens, event.cost_usd) for event in events if event.tokens] == [(1_100, 1.0)] * 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wonder.actions.retry_after import retry_after_of
+from wonder.actions.http.retry_after import retry_after_of
 
 
 @pytest.mark.parametrize(

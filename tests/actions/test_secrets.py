@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from support.tasks import Bench, action, bench, step, task
+from wonder.actions.artifacts.redacted import redacted_stream
 from wonder.actions.protocol import ActionContext, ActionFailed, ActionKind, Use
-from wonder.actions.redacted_artifacts import redacted_stream
 from wonder.actions.resources import Resources, SecretMissing
-from wonder.actions.secrets import StoredSecrets
+from wonder.actions.secrets.stored import StoredSecrets
 from wonder.app.ids import new_ulid
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.fields import Record
+from wonder.definitions.secret_scopes import Destination, SecretScope
+from wonder.engine.events import ARTIFACT_WRITTEN
 from wonder.executor.results import TaskResult
 from wonder.language.redaction import Redactor
 from wonder.language.values import BadValue, JsonValue
@@ -29,6 +31,14 @@ CANARY = "canary/5d41402abc+4b2a76"
 ENCODED = base64.b64encode(b"user:" + CANARY.encode()).decode()
 
 
+SCOPE = SecretScope(hosts=("api.example.com",))
+
+
+def to_api(values: object) -> Destination:
+    """Say that secrets go where they may."""
+    return Destination("host", "api.example.com")
+
+
 class Cabinet:
     """A project with secrets."""
 
@@ -40,11 +50,11 @@ class Cabinet:
     async def put(self, name: str, value: str) -> None:
         """Store a secret."""
         owner = Owner("project", self.project_id)
-        await set_secret(self.store, self.keys, owner, name, value, clock=utc_now, new_id=new_ulid)
+        await set_secret(self.store, self.keys, owner, name, value, SCOPE, clock=utc_now, new_id=new_ulid)
 
     async def value(self, name: str) -> str:
         """Give one to an action."""
-        return (await self.secrets.values(self.project_id, [name]))[name]
+        return (await self.secrets.values(self.project_id, [name], to_api))[name]
 
 
 @pytest.fixture
@@ -65,9 +75,9 @@ def record_factory() -> Iterator[None]:
 async def test_inv_8_what_an_action_was_given_is_redacted_from_then_on(cabinet: Cabinet) -> None:
     """INV-8"""
     await cabinet.put("TOKEN", CANARY)
-    assert await cabinet.secrets.values(cabinet.project_id, []) == {}
+    assert await cabinet.secrets.values(cabinet.project_id, [], to_api) == {}
     assert not cabinet.redactor, "nothing is looked for that nobody has used"
-    assert await cabinet.secrets.values(cabinet.project_id, {"TOKEN"}) == {"TOKEN": CANARY}
+    assert await cabinet.secrets.values(cabinet.project_id, {"TOKEN"}, to_api) == {"TOKEN": CANARY}
     assert cabinet.redactor.text(f"GET /?key={CANARY}") == "GET /?key=[secret TOKEN]"
     assert cabinet.redactor.text(cabinet.keys.path.read_text()) == "[secret WONDER_SECRET_KEY]\n", (
         "nor is the key shown"
@@ -77,7 +87,7 @@ async def test_inv_8_what_an_action_was_given_is_redacted_from_then_on(cabinet: 
 async def test_a_secret_that_is_missing_is_named_and_how_to_store_it(cabinet: Cabinet) -> None:
     await cabinet.put("TOKEN", CANARY)
     with pytest.raises(SecretMissing, match="wonder secrets set TOKN") as missing:
-        await cabinet.secrets.values(cabinet.project_id, {"TOKEN", "TOKN"})
+        await cabinet.secrets.values(cabinet.project_id, {"TOKEN", "TOKN"}, to_api)
     assert missing.value.code == "SECRET_MISSING"
     assert not missing.value.retryable
 
@@ -148,7 +158,7 @@ class Leak:
         self.kind.calls += 1
         secret = await self.kind.cabinet.value("TOKEN")
         context.report_progress({"asks": secret})
-        context.note("asked", {"with": secret})
+        context.note(ARTIFACT_WRITTEN({"step": secret, "artifact_id": "1", "content_type": "a/b", "size_bytes": 1}))
         context.logger.warning("asks with %s", secret, extra={"asked_with": secret})
         details: dict[str, JsonValue] = {"headers": {"authorization": f"Basic {ENCODED}"}, secret: 1}
         match self.does:
@@ -191,7 +201,8 @@ async def test_inv_8_an_output_and_progress_show_no_secret(cabinet: Cabinet, fie
     assert output["headers"]["[secret TOKEN]"] == 1
     assert output["[secret TOKEN]"] == ["[secret TOKEN]"]
     assert progress == [{"asks": "[secret TOKEN]"}]
-    assert fields or result.noted == (("asked", {"with": "[secret TOKEN]"}),)
+    told = {"step": "[secret TOKEN]", "artifact_id": "1", "content_type": "a/b", "size_bytes": 1}
+    assert fields or result.noted == (("artifact_written", told),)
     assert CANARY not in repr(result)
     assert ENCODED[10:-6] not in repr(result)
 

@@ -14,9 +14,9 @@ import pytest
 
 from support.settled import SettledResources
 from support.tasks import ORIGIN, action, bench, step, task, until
-from wonder.actions import command_output
-from wonder.actions.removing import remove_folder
-from wonder.executor.results import Failure, TaskResult
+from wonder.actions.shell_command import output as command_output
+from wonder.actions.shell_command.removing import remove_folder
+from wonder.executor.results import TaskFailure, TaskResult
 
 PYTHON = sys.executable
 
@@ -76,7 +76,7 @@ async def output(command: Any, input: Any = None, **configured: Any) -> Any:
     return result.output
 
 
-async def refusal(command: Any, input: Any = None, **configured: Any) -> Failure:
+async def refusal(command: Any, input: Any = None, **configured: Any) -> TaskFailure:
     """Run a command that fails."""
     result = await run(command, input, **configured)
     assert result.error
@@ -222,7 +222,7 @@ async def test_ret_3_a_command_and_all_that_it_started_end_at_its_deadline(tmp_p
     began = time.monotonic()
     error = await refusal(script, shell=True, execution={"timeout_ms": 1_000})
     assert (error.code, error.retryable) == ("ACTION_TIMEOUT", True)
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 30
     numbers = [int(pid) for pid in pids.read_text().split()]
     assert len(numbers) == 3
     await until(lambda: not any(map(alive, numbers)))
@@ -255,7 +255,7 @@ async def test_act_7_what_a_command_leaves_running_neither_holds_it_up_nor_lives
     began = time.monotonic()
     told = await output(f"{hold} echo done $!", shell=True)
     assert told["stdout"].startswith("done")
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 30
     if told["stdout"].split()[1:]:
         await until(lambda: not alive(int(told["stdout"].split()[1])))
 
@@ -263,8 +263,8 @@ async def test_act_7_what_a_command_leaves_running_neither_holds_it_up_nor_lives
 async def test_act_7_one_that_left_the_group_with_the_pipe_does_not_hold_the_command_up() -> None:
     """What makes a session of its own can't be found again, but its pipe is closed."""
     began = time.monotonic()
-    told = await output(["setsid", "--fork", "sh", "-c", "echo $$; exec sleep 5"])
-    assert time.monotonic() - began < 4
+    told = await output(["setsid", "--fork", "sh", "-c", "echo $$; exec sleep 60"])
+    assert time.monotonic() - began < 30
     os.kill(int(told["stdout"] or 0), 9)
 
 
@@ -311,7 +311,7 @@ async def test_act_7_half_a_character_at_the_cut_is_no_fault(monkeypatch: pytest
 async def test_act_7_a_hostile_command_comes_to_its_end_and_leaves_nothing(script: str, told: str) -> None:
     began = time.monotonic()
     assert (await output(script, shell=True))["stdout"] == told
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 30
 
 
 async def test_act_7_a_command_that_stops_itself_is_ended_at_its_deadline() -> None:

@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
-from wonder.actions.call_line import CallLine
+from wonder.actions.money.call_line import CallLine
+from wonder.actions.money.spending import StoredSpending
 from wonder.actions.protocol import ActionContext, ActionFailed, Origin
 from wonder.actions.resources import Tenancy
-from wonder.actions.spending import StoredSpending
 from wonder.app.ids import new_ulid
+from wonder.clock import SystemClock
 from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 from wonder.storage.errors import ConnectionLost
 from wonder.storage.runs.leases import Lease, claim_lease
 from wonder.storage.spending import (
     HOUR_MS,
     NANO_PER_CENT,
+    SUM_MAX_NANOUSD,
     Standing,
     extension_entry,
     forget_old_calls,
@@ -30,7 +32,7 @@ NOVEMBER_MS = 1_794_787_200_000  # 2026-11-16
 DECEMBER_MS = NOVEMBER_MS + 20 * 86_400_000
 
 
-class Time:
+class Time(SystemClock):
     """A clock that is moved by hand."""
 
     def __init__(self) -> None:
@@ -59,7 +61,7 @@ def time() -> Time:
 @pytest.fixture
 async def spending(store: Store, lease: Lease, time: Time) -> AsyncIterator[StoredSpending]:
     """What is tested."""
-    made = StoredSpending(store, lease, time.now_ms, new_ulid)
+    made = StoredSpending(store, lease, time, new_ulid)
     yield made
     await made.close()
 
@@ -171,17 +173,45 @@ async def test_res_6_what_nobody_limits_is_added_up_all_the_same(store: Store, s
         await spend(spending, tenancy({"max_monthly_spend_cents": 20}), 0.01, 0.01)
 
 
+async def test_res_6_a_price_beyond_all_numbers_keeps_nobody_elses_spending_from_being_stored(
+    store: Store, spending: StoredSpending
+) -> None:
+    """Without a budget a price is an author's: 10^15 dollars for a call, of which the sum takes more than 64 bits."""
+    other = Tenancy("W2", WorkspaceSettings(), "P2", ProjectSettings())
+    for of in (tenancy(), tenancy(calls=100), other):
+        for cost in (1e15, 1e300, None) if of is not other else (0.05,):
+            await spend(spending, of, 1e300, cost)
+    await spending.close()
+    assert (await standing(store, "P2", "2026-11")).spent_nanousd == 5 * NANO_PER_CENT
+    assert (await standing(store, "P", "2026-11")).spent_nanousd > 10**17
+
+
+async def test_res_6_sums_end_where_two_of_them_still_fit_into_the_database(
+    store: Store, spending: StoredSpending
+) -> None:
+    """Whatever an author's prices add up to, and however often somebody extends a budget."""
+    for _ in range(3):
+        await store.commit([("add_spending", [("P", "2026-11", SUM_MAX_NANOUSD)])])
+        for _ in range(4):
+            await store.commit([extension_entry(["P"], 100_000_000_000, NOVEMBER_MS)])
+    assert await standing(store, "P", "2026-11") == Standing(SUM_MAX_NANOUSD, 0, SUM_MAX_NANOUSD)
+    await spend(spending, tenancy({"max_monthly_spend_cents": 2**53 - 1}), 0.01, 0.01)
+    with pytest.raises(ActionFailed, match="budget"):
+        await spend(spending, tenancy(workspace={"max_monthly_spend_cents": 1}), 0.02, 0.02)
+    assert (await standing(store, "P", "2026-11")).spent_nanousd == SUM_MAX_NANOUSD
+
+
 async def test_inv_1_what_a_process_reserved_when_it_ended_counts_as_spent(store: Store, time: Time) -> None:
     first = await claim_lease(store, "first")
     assert first
-    entered = StoredSpending(store, first, time.now_ms, new_ulid).call(
+    entered = StoredSpending(store, first, time, new_ulid).call(
         context(), tenancy({"max_monthly_spend_cents": 100}), 0.6
     )
     await entered.__aenter__()
     await first.release()
     second = await claim_lease(store, "second")
     assert second
-    after = StoredSpending(store, second, time.now_ms, new_ulid)
+    after = StoredSpending(store, second, time, new_ulid)
     await after.recover()
     await after.recover()
     assert await standing(store, "P", "2026-11") == Standing(60 * NANO_PER_CENT, 0, 0)
@@ -195,12 +225,12 @@ async def test_res_6_an_alert_that_lost_calls_have_reached_is_told_by_the_next_c
     of = tenancy({"max_monthly_spend_cents": 100, "alert_threshold_cents": 50}, {"alert_threshold_cents": 99})
     first = await claim_lease(store, "first")
     assert first
-    entered = StoredSpending(store, first, time.now_ms, new_ulid).call(context(), of, 0.6)
+    entered = StoredSpending(store, first, time, new_ulid).call(context(), of, 0.6)
     await entered.__aenter__()
     await first.release()
     second = await claim_lease(store, "second")
     assert second
-    after = StoredSpending(store, second, time.now_ms, new_ulid)
+    after = StoredSpending(store, second, time, new_ulid)
     await after.recover()
     noted = [(await spend(after, of, 0.01, 0.01)).noted for _ in range(2)]
     told = [[(type, metadata["scope"], metadata["month"]) for type, metadata in one or []] for one in noted]
@@ -262,7 +292,7 @@ class LosingStore:
 async def test_inv_3_a_call_waits_for_a_database_that_comes_back(store: Store, lease: Lease, time: Time) -> None:
     """And what was stored without our knowing it is not held twice."""
     losing: Any = LosingStore(store, 1)
-    spending = StoredSpending(losing, lease, time.now_ms, new_ulid)
+    spending = StoredSpending(losing, lease, time, new_ulid)
     await spend(spending, tenancy({"max_monthly_spend_cents": 1}), 0.01, 0.01)
     assert await standing(store, "P", "2026-11") == Standing(NANO_PER_CENT, 0, 0)
 
@@ -312,6 +342,25 @@ async def test_res_6_runs_take_turns_in_the_line() -> None:
     assert line.length == 0
 
 
+@pytest.mark.parametrize(("deadline_ms", "waits"), [(100, 0.08), (2_000, 1.6), (60_000, 59.0), (0, 0.0)])
+async def test_res_6_a_call_leaves_the_line_early_enough_to_say_why(
+    spending: StoredSpending, time: Time, monkeypatch: pytest.MonkeyPatch, deadline_ms: int, waits: float
+) -> None:
+    """At the end of its time the action is aborted as timed out; on a busy machine that came first."""
+    waited: list[float | None] = []
+
+    def note(seconds: float | None) -> asyncio.Timeout:
+        waited.append(seconds)
+        return asyncio.Timeout(0)
+
+    of = tenancy(calls=1)
+    await spend(spending, of, 0.0, 0.0)
+    monkeypatch.setattr(asyncio, "timeout", note)
+    with pytest.raises(ActionFailed) as refused:
+        await spend(spending, of, 0.0, 0.0, deadline_ms=time.ms + deadline_ms)
+    assert (refused.value.code, waited) == ("RATE_LIMITED", [pytest.approx(waits)])
+
+
 async def test_res_6_those_whose_time_is_over_in_the_same_moment_leave_the_line_together() -> None:
     line, ended = CallLine(), list[str]()
 
@@ -329,6 +378,6 @@ async def test_res_6_those_whose_time_is_over_in_the_same_moment_leave_the_line_
         one.cancel()
     done = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(one) for one in done] == [asyncio.CancelledError] * 4
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await last
     assert line.length == 0

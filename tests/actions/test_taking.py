@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wonder.actions.taking import copy_value, take_value
+from wonder.actions.copied_values import copy_value, take_value
 from wonder.language.values import MAX_BYTES, BadValue, check_value
 
 JSON = st.recursive(

@@ -9,8 +9,9 @@ import pytest
 from support.systems import bundle, calls, line, running
 from support.tasks import ORIGIN, ManualEnvironment, action, bench, step, task
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.transform import TransformKind
-from wonder.app.api import RunResult, Wonder
+from wonder.actions.transform.kind import TransformKind
+from wonder.app.application import Application
+from wonder.app.results import RunResult
 from wonder.sandbox.pool import TransformPool
 from wonder.sandbox.typescript import CompiledTransform
 
@@ -29,7 +30,7 @@ def transforms(source: str, **fields: Any) -> dict[str, Any]:
     return {**made, "input_mapping": "$.input", "output_mapping": {"output": "$"}, **fields}
 
 
-async def result(wonder: Wonder, source: str, input: Any) -> RunResult:
+async def result(wonder: Application, source: str, input: Any) -> RunResult:
     """Deploy a workflow of one transform and run it."""
     workflow = await wonder.deploy(bundle("one", {"only": transforms(source)}))
     return await (await wonder.start(workflow, input)).wait()
@@ -154,3 +155,14 @@ async def test_without_a_compiler_a_transform_fails_and_says_so() -> None:
     with pytest.raises(ActionFailed, match="can't be compiled here"):
         await kind.load("x")
     await kind.close()
+
+
+async def test_a_transform_may_hold_what_the_compiler_writes_as_its_last_line(store_url: str) -> None:
+    # All from there on was cut off.
+    source = TOTAL.replace("'many' : undefined", "'many' : `\n//# lines=x,y\n`")
+    async with running(store_url) as wonder:
+        assert (await result(wonder, source, {"rows": []})).output == {"total": 0, "note": "\n//# lines=x,y\n"}
+        source = source.replace("total: input", "total: (input as any).nothing.at(0) + input")
+        ended = await result(wonder, source, {"rows": []})
+        assert ended.error
+        assert "(line 4)" in str(ended.error["message"])

@@ -17,10 +17,10 @@ from wonder.actions.embedding.embeddings import Embedder
 from wonder.actions.embedding.searching import Searching
 from wonder.actions.embedding.texts import collection_of, digest_of, text_of
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.vector_search import VectorSearchKind
+from wonder.actions.vector_search.kind import VectorSearchKind
 from wonder.app.vectors import vectors_of
 from wonder.definitions.records.resources import VectorIndex
-from wonder.executor.results import Failure, TaskResult
+from wonder.executor.results import TaskFailure, TaskResult
 from wonder.objects.vectors import Embedded
 from wonder.storage.artifacts import Artifact, put_artifact
 from wonder.storage.resource_errors import NotFound
@@ -67,7 +67,7 @@ class Place:
         assert result.error is None, result.error
         return result.output["matches"]  # type: ignore[index, call-overload]
 
-    async def refusal(self, input: Any = None, **fields: Any) -> Failure:
+    async def refusal(self, input: Any = None, **fields: Any) -> TaskFailure:
         """Search in vain."""
         result = await self.run(input or {"query": "red"}, **{"top_k": 3, **fields})
         assert result.error
@@ -256,6 +256,15 @@ async def test_cloudflare_is_asked_over_its_rest_api(peer: EmbeddingPeer) -> Non
     vector = await embed(resources, embedding_provider="cloudflare_ai", embedding_model="@cf/words")
     assert cosine(vector, embedding("red wine")) == pytest.approx(1)
     assert peer.http.received[0].header("authorization") == "Bearer t"
+
+
+@pytest.mark.parametrize("model", ["../../../zones", "@cf/../../x", "/x", "x/", "./x", ".."])
+async def test_the_name_of_a_model_leads_to_no_other_part_of_the_api(peer: EmbeddingPeer, model: str) -> None:
+    secrets = {"CLOUDFLARE_BASE_URL": f"{peer.http.url}/cf", "CLOUDFLARE_API_TOKEN": "t", "CLOUDFLARE_ACCOUNT_ID": "a1"}
+    resources = SettledResources(workspace=WORKSPACE, secrets=secrets)
+    with pytest.raises(ActionFailed, match="not the name of a model"):
+        await embed(resources, embedding_provider="cloudflare_ai", embedding_model=model)
+    assert peer.http.received == []
 
 
 async def test_keys_of_the_environment_go_to_no_address_that_a_secret_names(

@@ -1,6 +1,5 @@
 """`write_artifact`: content in the object store, what it is in the database, held against its type (ACT-6)."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,11 @@ import pytest
 
 from support.settled import SettledResources
 from support.tasks import ORIGIN, Bench, action, bench, step, task, until
-from wonder.actions.artifacts import Artifacts
+from wonder.actions.artifacts.storing import Artifacts
 from wonder.actions.protocol import Origin
+from wonder.clock import SystemClock
 from wonder.definitions.records.resources import ArtifactType
-from wonder.executor.results import Failure, TaskResult
+from wonder.executor.results import TaskFailure, TaskResult
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.errors import ObjectsUnavailable
 from wonder.objects.store import Content, StoredObject, read_whole
@@ -50,7 +50,7 @@ class Place:
         assert result.error is None, result.error
         return result.output
 
-    async def refusal(self, mapping: Any, input: Any = None, type: str = "blob") -> Failure:
+    async def refusal(self, mapping: Any, input: Any = None, type: str = "blob") -> TaskFailure:
         """Have an artifact refused."""
         result = await self._run(mapping, input, type)
         assert result.error
@@ -79,14 +79,18 @@ async def lease(store: Store) -> AsyncIterator[Lease]:
     await taken.release()
 
 
+class Early(SystemClock):
+    """A clock that shows one time of day."""
+
+    def now_ms(self) -> int:
+        """Give it."""
+        return 1_234
+
+
 @pytest.fixture
 async def place(store: Store, lease: Lease, tmp_path: Path) -> AsyncIterator[Place]:
     """An executor with an object store and a database."""
-
-    async def sleep(milliseconds: float) -> None:
-        await asyncio.sleep(milliseconds / 1_000)
-
-    artifacts = Artifacts(DirectoryObjects(tmp_path / "objects"), store, lease, lambda: 1_234, sleep)
+    artifacts = Artifacts(DirectoryObjects(tmp_path / "objects"), store, lease, Early())
     async with bench(resources=OneType(workspace={"allow_shell": True}), artifacts=artifacts) as made:
         yield Place(made, store, artifacts)
 
@@ -247,7 +251,7 @@ async def test_act_7_long_output_of_a_command_goes_to_an_artifact_as_a_whole(pla
 async def test_act_7_a_command_that_writes_without_end_is_ended(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("wonder.actions.command_output.TOTAL_MAX", 20_000_000)
+    monkeypatch.setattr("wonder.actions.shell_command.output.TOTAL_MAX", 20_000_000)
     result = await place.made.run(task(step("act")), None, action("act", "shell_command", {"command": ["yes"]}))
     assert result.error
     assert (result.error.code, result.error.details["bytes_max"]) == ("OUTPUT_TOO_LARGE", 20_000_000)

@@ -57,6 +57,7 @@ NOT_USED = {
 def test_a_process_that_only_runs_imports_neither_what_deploys_nor_what_the_workflow_does_not_use(
     empty_store_url: str,
 ) -> None:
+    """CMD-8: opened, deployed, started and waited for in a program."""
     first = _run(empty_store_url, json.dumps(PLAIN))
     second = _run(empty_store_url, "")
     assert first["status"] == second["status"] == "completed"
@@ -69,7 +70,7 @@ def test_a_process_that_only_runs_imports_neither_what_deploys_nor_what_the_work
 
 def test_records_are_built_when_they_are_used() -> None:
     program = """
-import wonder.app.api
+import wonder.app.engine
 from wonder.definitions.records.fields import Record
 records = Record.__subclasses__()
 for record in records:

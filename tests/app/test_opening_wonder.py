@@ -47,7 +47,7 @@ async def test_a_database_is_closed_when_what_comes_after_it_fails(
         opened.append(await open_store(url))
         return opened[0]
 
-    def refused(store: Store, url: str) -> object:
+    def refused(store: Store, url: str, **_: object) -> object:
         raise WonderError("refused")
 
     monkeypatch.setattr(opening, "open_store", noted)

@@ -9,7 +9,9 @@ import jsonschema_rs
 import pytest
 
 from support.mutations import damaged
-from wonder.app import App, open_app
+from wonder.app.application import Application
+from wonder.app.deploying import compile_definition, load_catalog_for
+from wonder.app.opening import open_app
 from wonder.app.phase_faults import refusal
 from wonder.definitions.faults import DefinitionRefused, Fault, has_errors
 from wonder.definitions.file_form.json_schema import file_form_schema
@@ -44,7 +46,7 @@ TOOLS = {
 }
 
 
-async def know_tools(app: App, documents: list[Any]) -> None:
+async def know_tools(app: Application, documents: list[Any]) -> None:
     """Let all servers be known, as if they had been asked, so that none is started."""
     for document in documents:
         for server in document.get("mcp_servers", {}).values():
@@ -52,10 +54,10 @@ async def know_tools(app: App, documents: list[Any]) -> None:
             await put_tool_schemas(app.store, app.home.project_id, connection, TOOLS, clock=app.clock)
 
 
-async def faults_of(app: App, document: Any) -> list[Fault]:
+async def faults_of(app: Application, document: Any) -> list[Fault]:
     try:
-        loaded = await app.compile(load_text(encode_json(document), "damaged.json"))
-        return loaded.check(await app.catalog(loaded))
+        loaded = await compile_definition(app, load_text(encode_json(document), "damaged.json"))
+        return loaded.check(await load_catalog_for(app, loaded))
     except DefinitionRefused as refused:
         return list(refused.faults)
 
@@ -84,6 +86,6 @@ async def test_every_damage_is_told_with_its_place_and_in_the_shape_of_the_phase
             if not has_errors(faults):
                 accepted += 1
                 assert [f"{one.instance_path} {one.message}" for one in editor.iter_errors(document)] == [], document
-                await app.deploy(load_text(encode_json(document), "damaged.json"))
+                await app.deploy_loaded(load_text(encode_json(document), "damaged.json"))
     assert found > 10  # the damage was seen
     assert accepted >= 1

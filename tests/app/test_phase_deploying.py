@@ -8,10 +8,14 @@ import pytest
 
 from support.phase_workflows import ToolFile, phases, text_of, tool, transform
 from support.systems import running
-from wonder.app.api import Wonder
+from wonder.app.application import Application
+from wonder.app.mcp_approvals import approve, servers_in, stored_servers
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.tenancy import WorkspaceSettings
+from wonder.definitions.secret_scopes import SecretScope
+from wonder.storage.mcp_approvals import list_approvals
+from wonder.storage.resource_errors import NotFound, ServerFixed
 from wonder.storage.secret_keys import key_source
 from wonder.storage.secrets import Owner, set_secret
 from wonder.storage.tenancy import put_workspace_settings
@@ -26,12 +30,12 @@ def greeting(tools: ToolFile, **fields: Any) -> dict[str, Any]:
     return {**phases("greeting", *steps, mcp_servers={"tools": tools.server}), **fields}
 
 
-async def refused(wonder: Wonder, definition: Any, **options: Any) -> list[dict[str, Any]]:
-    """Deploy what can't be, and give its errors; nothing of it was stored."""
+async def refused(wonder: Application, definition: Any, **options: Any) -> list[dict[str, Any]]:
+    """Deploy what can't be, and give its errors; nothing was stored."""
     with pytest.raises(DefinitionRefused) as refusal:
         await wonder.deploy(definition, **options)
     for table in ("workflow_defs", "action_defs", "mcp_servers", "phase_forms"):
-        assert await wonder.app.store.query(f"SELECT count(*) FROM {table}") == [(0,)], table
+        assert await wonder.store.query(f"SELECT count(*) FROM {table}") == [(0,)], table
     return [fault.as_json() for fault in refusal.value.faults]
 
 
@@ -48,15 +52,15 @@ async def test_phs_1_the_written_form_is_kept_to_the_byte(store_url: str, tools:
         for text in (first, b"name: p\nsteps: [[{name: a, sleep: {ms: 1}}]]"):
             file.write_bytes(text)
             await wonder.deploy(file)
-            written = await load_written(wonder.app.store, wonder.app.home.project_id, "p")
+            written = await load_written(wonder.store, wonder.home.project_id, "p")
             assert written.phases
             assert (written.phases.written, written.definition.version) == (text, 1)
 
 
 async def test_phs_4_the_schemas_of_all_steps_are_kept(store_url: str, tools: ToolFile) -> None:
     async with running(store_url) as wonder:
-        await wonder.deploy(greeting(tools), start_servers=True)
-        written = await load_written(wonder.app.store, wonder.app.home.project_id, "greeting")
+        await wonder.deploy(greeting(tools), allow_mcp=["tools"])
+        written = await load_written(wonder.store, wonder.home.project_id, "greeting")
         assert written.phases
         assert json.loads(written.phases.written) == greeting(tools)
         assert written.phases.schemas["hi"] == {"input": text_of("who"), "output": text_of("line")}
@@ -70,7 +74,7 @@ async def test_phs_4_the_schemas_of_all_steps_are_kept(store_url: str, tools: To
 async def test_phs_1_it_runs_like_any_other_workflow(store_url: str, tools: ToolFile) -> None:
     """Its input is checked before anything is stored."""
     async with running(store_url) as wonder:
-        workflow = await wonder.deploy(greeting(tools), start_servers=True)
+        workflow = await wonder.deploy(greeting(tools), allow_mcp=["tools"])
         result = await (await wonder.start(workflow, {"who": "you"})).wait()
         assert (result.status, result.output) == ("completed", {"loud": "HELLO"})
         assert tools.starts == 1, "what was started to be asked goes on for the run"
@@ -81,7 +85,7 @@ async def test_phs_1_it_runs_like_any_other_workflow(store_url: str, tools: Tool
 async def test_servers_are_asked_once_for_their_tools(store_url: str, tools: ToolFile) -> None:
     """Then what they said is in the store, for workflows that come later and for other processes too."""
     async with running(store_url) as wonder:
-        await wonder.deploy(greeting(tools), start_servers=True)
+        await wonder.deploy(greeting(tools), allow_mcp=["tools"])
         assert tools.starts == 1
     async with running(store_url) as wonder:
         await wonder.deploy(greeting(tools, name="another"))
@@ -89,33 +93,54 @@ async def test_servers_are_asked_once_for_their_tools(store_url: str, tools: Too
         assert tools.starts == 1
 
 
-async def test_a_server_that_is_new_with_a_file_is_not_started_by_itself(store_url: str, tools: ToolFile) -> None:
+async def test_res_6_a_tool_whose_server_nobody_has_approved_is_not_checked(store_url: str, tools: ToolFile) -> None:
+    """The workflow is stored with a warning at its place, runs once the server is allowed, and is then checked."""
     async with running(store_url) as wonder:
-        (error,) = await refused(wonder, greeting(tools))
-        assert (error["type"], error["step"], error["field"]) == ("missing_schema", "hi", "tool")
-        assert "is new with this file" in error["message"]
-        assert "start_servers=True" in error["message"]
+        deployed, (warning,) = await wonder.deploy_loaded(load_value(greeting(tools)))
+        assert deployed.main is not None
+        assert (warning.code, warning.severity) == ("tool_not_checked", "warning")
+        assert warning.path == ("steps", 0, 0, "tool")
+        assert "would start its command: [" in warning.message
+        assert "allow_mcp=['tools']" in warning.hint
         assert tools.starts == 0
+        await wonder.allow_mcp_server("tools")
+        result = await (await wonder.start("greeting", {"who": "you"})).wait()
+        assert (result.status, result.output) == ("completed", {"loud": "HELLO"})
+        wrong = greeting(tools, steps=[[tool("hi", "greet", input={"who": 3})]])
+        with pytest.raises(DefinitionRefused, match="Expected string but got 3"):
+            await wonder.deploy(wrong)
 
 
-async def test_a_server_of_the_project_is_asked_when_it_is_needed(store_url: str, tools: ToolFile) -> None:
-    """It was accepted when it was deployed; one of the same name with another command was not."""
-    elsewhere = {**tools.server, "command": ["false"]}
+async def test_res_6_that_a_server_is_stored_is_no_approval(store_url: str, tools: ToolFile) -> None:
+    """Nor is that its command was approved for local runs: this is a long-running process, and nobody named it."""
     async with running(store_url) as wonder:
-        await wonder.app.deploy(load_value({"mcp_servers": {"tools": tools.server}}))
-        assert tools.starts == 0
-        await wonder.deploy(greeting(tools))
-        assert tools.starts == 1
-        with pytest.raises(DefinitionRefused, match="is new with this file"):
+        await wonder.deploy_loaded(load_value({"mcp_servers": {"tools": tools.server}}))
+        for approved in ({}, await stored_servers(wonder, ["tools"])):
+            await approve(wonder, approved)
+            _, (warning,) = await wonder.deploy_loaded(load_value(greeting(tools)))
+            assert warning.code == "tool_not_checked"
+            assert tools.starts == 0
+        _, warnings = await wonder.deploy_loaded(load_value(greeting(tools)), allow_mcp=["tools"])
+        assert (warnings, tools.starts) == ([], 1)
+        elsewhere = {**tools.server, "command": ["false"]}
+        with pytest.raises(ServerFixed):
             await wonder.deploy(greeting(tools, mcp_servers={"tools": elsewhere}))
+
+
+async def test_a_server_that_is_allowed_and_is_not_there_is_refused(store_url: str, tools: ToolFile) -> None:
+    async with running(store_url) as wonder:
+        with pytest.raises(NotFound, match="no MCP server 'tolls'"):
+            await wonder.deploy(greeting(tools), allow_mcp=["tolls"])
+        assert await list_approvals(wonder.store, wonder.home.project_id) == []
 
 
 async def test_res_6_a_server_that_the_workspace_does_not_allow_is_not_started(store_url: str, tools: ToolFile) -> None:
     async with running(store_url) as wonder:
-        async with wonder.app.store.transaction() as transaction:
+        async with wonder.store.transaction() as transaction:
             settings = WorkspaceSettings(allowed_mcp_servers=["other"])
-            await put_workspace_settings(transaction, wonder.app.home.workspace_id, settings)
-        (error,) = await refused(wonder, greeting(tools), start_servers=True)
+            await put_workspace_settings(transaction, wonder.home.workspace_id, settings)
+        await approve(wonder, servers_in(load_value(greeting(tools))))
+        (error,) = await refused(wonder, greeting(tools))
         assert "the workspace does not allow the MCP server 'tools'" in error["message"]
         assert tools.starts == 0
 
@@ -139,7 +164,8 @@ async def test_a_tool_that_can_not_be_known_is_told_with_its_reason(
     store_url: str, tools: ToolFile, change: dict[str, Any], told: str
 ) -> None:
     async with running(store_url) as wonder:
-        errors = await refused(wonder, greeting(tools, **change), start_servers=True)
+        allowed = {"tools"} & change.get("mcp_servers", {"tools": ...}).keys()
+        errors = await refused(wonder, greeting(tools, **change), allow_mcp=allowed)
         assert [error["type"] for error in errors if error["step"] == "hi"] == ["missing_schema"]
         assert told in str(errors)
 
@@ -152,12 +178,13 @@ async def test_a_tool_whose_schema_can_not_be_used_checks_its_input_itself(
     gives = {"output": text_of("line"), "gives": {"line": "hello"}}
     async with running(store_url) as wonder:
         tools.define(greet={"input": text_of("who"), **gives, "output": broken})
-        errors = await refused(wonder, greeting(tools), start_servers=True)
+        errors = await refused(wonder, greeting(tools), allow_mcp=["tools"])
         assert [error["type"] for error in errors] == ["missing_schema"]
         assert "has an output schema that can't be used (the pattern" in errors[0]["message"]
         tools = ToolFile(tmp_path, "others")
         tools.define(greet={"input": broken, **gives})
-        run = await wonder.start(await wonder.deploy(greeting(tools), start_servers=True), {"who": "you"})
+        workflow = await wonder.deploy(greeting(tools), allow_mcp=["tools"])
+        run = await wonder.start(workflow, {"who": "you"})
         assert (await run.wait()).status == "completed"
 
 
@@ -169,10 +196,11 @@ async def test_inv_8_a_secret_that_a_server_writes_into_a_schema_is_not_stored(
     tools.define(greet={"input": text_of("who", how=told), "output": text_of("line")})
     server = {**tools.server, "env": {**tools.server["env"], "TOKEN": "{{secrets.TOKEN}}"}}
     async with running(store_url) as wonder:
-        app, owner = wonder.app, Owner("project", wonder.app.home.project_id)
+        app, owner = wonder, Owner("project", wonder.home.project_id)
         keys = key_source(store_url)
-        await set_secret(app.store, keys, owner, "TOKEN", "canary-4711", clock=app.clock, new_id=app.new_id)
-        await wonder.deploy(greeting(tools, mcp_servers={"tools": server}), start_servers=True)
+        given = ("TOKEN", "canary-4711", SecretScope(servers=("tools",)))
+        await set_secret(app.store, keys, owner, *given, clock=app.clock, new_id=app.new_id)
+        await wonder.deploy(greeting(tools, mcp_servers={"tools": server}), allow_mcp=["tools"])
         kept = str(await app.store.query("SELECT schemas, tools FROM phase_forms"))
         kept += str(await app.store.query("SELECT tools FROM tool_schemas"))
         kept += str(await app.store.query("SELECT requires FROM action_defs"))
@@ -205,7 +233,7 @@ async def test_phs_4_all_errors_are_told_at_once_whatever_they_are(store_url: st
     ]
     broken = phases("broken", *steps, mcp_servers={"tools": {"transport": "stdio"}}, triggers=[{"inputs": {}}])
     async with running(store_url) as wonder:
-        errors = await refused(wonder, broken, start_servers=True)
+        errors = await refused(wonder, broken, allow_mcp=["tools"])
     found = {(error["type"], error.get("step", "")) for error in errors}
     assert found >= {
         ("invalid_step", "hi"),
@@ -231,13 +259,13 @@ async def test_a_bundle_may_hold_workflows_of_both_forms(store_url: str, tools: 
     }
     bundle = {"workflow": main, "workflows": {"inner": inner}, "mcp_servers": {"tools": tools.server}}
     async with running(store_url) as wonder:
-        workflow = await wonder.deploy(bundle, start_servers=True)
+        workflow = await wonder.deploy(bundle, allow_mcp=["tools"])
         result = await (await wonder.start(workflow)).wait()
         assert result.output == {"line": "hello"}
-        written = await load_written(wonder.app.store, wonder.app.home.project_id, "inner")
+        written = await load_written(wonder.store, wonder.home.project_id, "inner")
         assert written.phases
         assert json.loads(written.phases.written) == inner
-        assert (await load_written(wonder.app.store, wonder.app.home.project_id, "outer")).phases is None
+        assert (await load_written(wonder.store, wonder.home.project_id, "outer")).phases is None
 
 
 async def test_phs_5_a_transform_of_a_graph_is_compiled_before_it_is_stored(store_url: str) -> None:

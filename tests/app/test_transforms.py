@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from wonder.app.transforms import Transforms, transform_hash
-from wonder.sandbox.typescript import CompiledTransform, InvalidTypeScript, TypeScriptCompiler
+from wonder.sandbox.typescript import CompileBudgetSpent, CompiledTransform, InvalidTypeScript, TypeScriptCompiler
+from wonder.sandbox.typescript_process import CompileBudget
 from wonder.storage.compiled_transforms import find_compiled
 from wonder.storage.store import Store
 
@@ -25,10 +26,10 @@ class CountingCompiler(TypeScriptCompiler):
         super().__init__()
         self.compiled: list[str] = []
 
-    async def compile(self, source: str) -> CompiledTransform:
+    async def compile(self, source: str, budget: CompileBudget | None = None) -> CompiledTransform:
         """Note it, and compile it."""
         self.compiled.append(source)
-        return await super().compile(source)
+        return await super().compile(source, budget)
 
 
 @asynccontextmanager
@@ -113,3 +114,13 @@ async def test_phs_5_closing_while_something_is_compiled_leaves_nothing_behind(s
         with pytest.raises(asyncio.CancelledError):
             await asked
     assert compiler.pids == []
+
+
+async def test_phs_5_who_asked_for_the_same_source_with_time_left_gets_it_compiled(store: Store) -> None:
+    spent, whole = CompileBudget(0.0), CompileBudget()
+    async with opened(store) as (transforms, _):
+        refused, given = await asyncio.gather(
+            transforms.compiled(SOURCE, spent), transforms.compiled(SOURCE, whole), return_exceptions=True
+        )
+        assert isinstance(refused, CompileBudgetSpent)
+        assert isinstance(given, CompiledTransform)

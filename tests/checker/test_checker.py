@@ -57,7 +57,7 @@ def test_what_can_not_be_checked_is_told_with_another_exit_status(
 def test_db_check_looks_at_every_run(good_copy: tuple[str, dict[str, str]], capsys: pytest.CaptureFixture[str]) -> None:
     url, runs = good_copy
     assert wonder(["db", "check", "--db", url]) == 0
-    assert f"sound, {len(runs) + UNNAMED} runs and " in capsys.readouterr().out
+    assert f"no errors, {len(runs) + UNNAMED} runs and " in capsys.readouterr().out
     spoil(url, runs)
     assert wonder(["db", "check", "--db", url]) == 1
     assert f"error BROKEN_END: run {runs['line']}: its status is completed" in capsys.readouterr().out

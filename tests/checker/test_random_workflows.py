@@ -11,12 +11,12 @@ from simulation.definitions import EVENTS, FUNCTION, INPUT, random_definition
 
 from support.systems import live_run_ids, verify_all
 from wonder.actions.protocol import ActionFailed
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.checker.checking import Count, check_runs
 from wonder.errors import WonderError
 from wonder.storage.opening import open_store
-from wonder.storage.runs.looking import open_inbox
+from wonder.storage.runs.reading import open_inbox
 
 DEFINITIONS = range(12)
 RUNS_OF_EACH = 2
@@ -39,12 +39,12 @@ def acts(random: Random) -> Any:
     return act
 
 
-async def tend(wonder: Wonder, random: Random) -> None:
+async def tend(wonder: Application, random: Random) -> None:
     """Do what people and programs do, until every run has ended, or for so long; then cancel what is left."""
     with suppress(TimeoutError):
         async with asyncio.timeout(SECONDS):
-            while live := await live_run_ids(wonder.app.store):
-                for item in (await open_inbox(wonder.app.store, wonder.app.home.project_id)).items:
+            while live := await live_run_ids(wonder.store):
+                for item in (await open_inbox(wonder.store, wonder.home.project_id)).items:
                     await perhaps(wonder.answer(item.id, answer_to(item, random.randrange(100))))
                 event, key = random.choice(EVENTS)
                 await perhaps(wonder.send_event(event, key, {"n": 2}))
@@ -54,7 +54,7 @@ async def tend(wonder: Wonder, random: Random) -> None:
                     if random.random() < 0.2:
                         await perhaps(wonder.resume(run_id))
                 await asyncio.sleep(0.02)
-    for run_id in await live_run_ids(wonder.app.store):
+    for run_id in await live_run_ids(wonder.store):
         await perhaps(wonder.cancel(run_id))
 
 
@@ -68,7 +68,7 @@ async def test_random_workflows_leave_nothing_behind_that_the_checker_finds(stor
     random = Random(7)
     async with open_wonder(store_url, functions={FUNCTION: acts(random)}) as wonder:
         for seed in DEFINITIONS:
-            deployed, _ = await wonder.app.deploy(random_definition(seed, NODES_MAX))
+            deployed, _ = await wonder.deploy_loaded(random_definition(seed, NODES_MAX))
             assert deployed.main
             workflow = await wonder.workflow(deployed.main.name)
             for _ in range(RUNS_OF_EACH):

@@ -119,6 +119,9 @@ def test_settings_that_are_nested_without_end_are_refused(folder: Path, capsys: 
     (folder / "wonder.toml").write_text("x = " + "[" * 5_000)
     assert main(["deploy", "good.yaml"]) == 2
     assert "wonder.toml can't be read: it is nested too deeply" in capsys.readouterr().err
+    (folder / "wonder.toml").write_text("x = " + "9" * 5_000)
+    assert main(["workflows", "list"]) == 2
+    assert "wonder.toml can't be read: Exceeds the limit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

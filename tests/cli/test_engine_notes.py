@@ -14,7 +14,7 @@ import pytest
 from wonder.app.opening import open_wonder
 from wonder.cli.main import main
 
-NOBODY = "! no process runs the engine now: "
+NOBODY = "! no process runs the engine now; "
 NAP = {"kind": "sleep", "implementation": {"ms": 86_400_000}}
 ASK = {"kind": "human_input", "implementation": {"prompt": "Go on?", "schema": {"type": "object"}}}
 
@@ -46,21 +46,21 @@ def test_a_schedule_that_nobody_would_start_says_so_wherever_it_is_looked_at(
     database: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     deployed = said(capsys, "deploy", "nap.json")
-    assert f"schedule nightly (new or changed)\n{NOBODY}schedules start runs when one does" in deployed
+    assert f"schedule nightly (new or changed)\n{NOBODY}schedules start runs only when one does" in deployed
     assert "`wonder schedules run`" in deployed
     for words in (["schedules", "list"], ["schedules", "show", "nightly"], ["schedules", "resume", "nightly"]):
         assert NOBODY in said(capsys, *words)
-    assert f"{NOBODY}schedules start runs when one does" in said(capsys, "doctor")
+    assert f"{NOBODY}schedules start runs only when one does" in said(capsys, "doctor")
     assert told(capsys, "doctor")["engine_is_run"] is False
     fired = said(capsys, "schedules", "fire", "nightly")
-    assert f"\n{NOBODY}the run goes on when one does" in fired
-    assert f"{NOBODY}schedules start runs and runs go on when one does" in said(capsys, "doctor")
+    assert f"\n{NOBODY}the run continues only when one does" in fired
+    assert f"{NOBODY}schedules start runs and runs continue only when one does" in said(capsys, "doctor")
     assert NOBODY not in said(capsys, "schedules", "pause", "nightly")
     (run,) = told(capsys, "runs", "list")["runs"]
     shown = said(capsys, "runs", "show", run["run_id"])
-    assert f"{NOBODY}it goes on when one does" in shown
+    assert f"{NOBODY}it continues only when one does" in shown
     assert "\n  started by the schedule nightly\n  input {}\n" in shown
-    assert f"{NOBODY}runs go on when one does" in said(capsys, "runs", "list")
+    assert f"{NOBODY}runs continue only when one does" in said(capsys, "runs", "list")
 
 
 def test_nothing_is_said_while_a_process_runs_the_engine(database: str, capsys: pytest.CaptureFixture[str]) -> None:

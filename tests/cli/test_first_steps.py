@@ -77,7 +77,7 @@ def test_the_runs_of_one_workflow_are_listed_by_its_name(database: str, capsys: 
     assert [one["run_id"] for one in listed] == [every[0]["run_id"], every[2]["run_id"]]
     more = heard(capsys, "runs", "list", "--workflow", "greet", "--limit", "1", "--status", "completed")[1]
     assert "more: wonder runs list --status completed --workflow greet --cursor " in more
-    assert heard(capsys, "runs", "list", "--workflow", "greet", "--status", "failed") == (0, "no such runs\n")
+    assert heard(capsys, "runs", "list", "--workflow", "greet", "--status", "failed") == (0, "no runs match\n")
     assert "there is no workflow 'greeet'" in heard(capsys, "runs", "list", "--workflow", "greeet")[1]
 
 
@@ -140,5 +140,5 @@ def test_a_server_is_shown_with_what_its_tools_give(folder: Path, capsys: pytest
     tools = ToolFile(folder)
     greeting = phases("greeting", [tool("hi", "greet", input={"who": "x"})], mcp_servers={"tools": tools.server})
     Path("greeting.json").write_text(json.dumps(greeting))
-    assert heard(capsys, "deploy", "greeting.json", "--start-servers")[0] == 0
-    assert heard(capsys, "mcp", "tools", "tools")[1].endswith("  who: string\n  gives {line: string}\n")
+    assert heard(capsys, "deploy", "greeting.json", "--allow-mcp", "tools")[0] == 0
+    assert heard(capsys, "mcp", "tools", "tools")[1].endswith("  who: string\n  returns {line: string}\n")

@@ -1,4 +1,4 @@
-"""What a person sees of a run while it goes on (SPEC 13)."""
+"""What a person sees of a run while it goes on."""
 
 import re
 from typing import Any
@@ -9,35 +9,36 @@ from wonder.cli import live_view
 from wonder.cli.live_view import _View
 from wonder.cli.progress import ProgressLines, columns
 from wonder.observe.watching import Progress
-from wonder.storage.runs.headers import RunHeader
-from wonder.storage.runs.looking import InboxItem
-from wonder.storage.runs.standing import NodeCount
+from wonder.operations.following import NodeProgress, RunProgress
+from wonder.operations.run_records import Question, RunSummary
 
 _TEXT = "the  quick\nbrown fox jumps over the lazy dog and away it goes, far far away over all the hills"
-REFS = {"n1": "begin", "n2": "work", "n3": "end"}
+NODES = ("begin", "work", "end")
 
 
-def header(status: str = "running") -> RunHeader:
-    """A run under way, of which the view shows its status and id only."""
-    known = dict.fromkeys(RunHeader.__struct_fields__)
-    return RunHeader(**(known | {"id": "RUN", "status": status}))  # type: ignore[arg-type]
+def under_way(*counts: tuple[str, str, int]) -> RunProgress:
+    """A run under way, of which the view shows its status, its id and how far its nodes are."""
+    known = dict.fromkeys(RunSummary.__struct_fields__)
+    run = RunSummary(**(known | {"run_id": "RUN", "status": "running"}))  # type: ignore[arg-type]
+    nodes = [
+        NodeProgress(node=node, tokens={status: tokens for of, status, tokens in counts if of == node})
+        for node in NODES
+        if any(of == node for of, _, _ in counts)
+    ]
+    return RunProgress(run=run, nodes=nodes, is_at_rest=False, questions=[], events=[])
 
 
-def drawn(capsys: pytest.CaptureFixture[str], counts: list[NodeCount], told: list[Progress] | None = None) -> list[str]:
+def drawn(capsys: pytest.CaptureFixture[str], standing: RunProgress, told: list[Progress] | None = None) -> list[str]:
     """The lines of one picture, without colours."""
-    view = _View(on_terminal=True, quiet=False)
+    view = _View(on_terminal=True)
     view.progress.add(told or [])
-    view.show(REFS, counts, header())
+    view.show(standing)
     return re.sub(r"\x1b\[[0-9]*[A-Za-z]", "", capsys.readouterr().out).splitlines()
 
 
 def test_branches_that_wait_at_their_join_are_shown_as_done(capsys: pytest.CaptureFixture[str]) -> None:
-    counts = [
-        NodeCount("n1", "completed", 1),
-        NodeCount("n2", "waiting_for_siblings", 500),
-        NodeCount("n2", "dispatched", 500),
-    ]
-    begin, work, status = drawn(capsys, counts)
+    standing = under_way(("begin", "completed", 1), ("work", "waiting_for_siblings", 500), ("work", "dispatched", 500))
+    begin, work, status = drawn(capsys, standing)
     assert begin.startswith("✓ begin")
     assert work.startswith("▶ work")
     assert work.endswith("████████████░░░░░░░░░░░░ 500/1000")
@@ -45,19 +46,19 @@ def test_branches_that_wait_at_their_join_are_shown_as_done(capsys: pytest.Captu
 
 
 def test_many_branches_are_one_line_with_their_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    counts = [NodeCount("n2", "completed", 990), NodeCount("n2", "failed", 4), NodeCount("n2", "cancelled", 6)]
-    work, _ = drawn(capsys, counts)
+    standing = under_way(("work", "completed", 990), ("work", "failed", 4), ("work", "cancelled", 6))
+    work, _ = drawn(capsys, standing)
     assert work.startswith("✗ work")
     assert work.endswith("990/1000 4 failed")
 
 
 def test_a_pipe_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    view = _View(on_terminal=False, quiet=False)
-    counts = [NodeCount("n2", "waiting_for_siblings", 3), NodeCount("n2", "executing", 2)]
-    view.show(REFS, counts, header())
+    view = _View(on_terminal=False)
+    standing = under_way(("work", "waiting_for_siblings", 3), ("work", "executing", 2))
+    view.show(standing)
     assert capsys.readouterr().out == ""
     monkeypatch.setattr(live_view, "_PLAIN_SECONDS", 0.0)
-    view.show(REFS, counts, header())
+    view.show(standing)
     assert capsys.readouterr().out == "running: 3 of 5 node executions done\n"
 
 
@@ -66,20 +67,20 @@ def test_a_pipe_is_told_of_a_node_that_waits_in_line(
 ) -> None:
     """RES-6"""
     monkeypatch.setattr(live_view, "_PLAIN_SECONDS", 0.0)
-    view = _View(on_terminal=False, quiet=False)
+    view = _View(on_terminal=False)
     view.progress.add([tells({"waiting_for": "max_llm_calls_per_hour", "ahead": 4})])
-    view.show(REFS, [NodeCount("n2", "executing", 1)], header())
+    view.show(under_way(("work", "executing", 1)))
     assert capsys.readouterr().out == "running: 0 of 1 node executions done; work waits in line: 4 ahead\n"
-    view.show(REFS, [NodeCount("n2", "completed", 1), NodeCount("n3", "executing", 1)], header())
+    view.show(under_way(("work", "completed", 1), ("end", "executing", 1)))
     assert capsys.readouterr().out == "running: 1 of 2 node executions done\n"
 
 
 def test_a_question_is_shown_once_above_the_picture_of_a_run_that_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     """ACT-4: at second sight, because a run that only waits is reported with its questions."""
-    known = dict.fromkeys(InboxItem.__struct_fields__)
-    item = InboxItem(**(known | {"id": "ITEM", "kind": "human_input", "prompt": "Go?\x1b[2J", "schema": {}}))  # type: ignore[arg-type]
-    view = _View(on_terminal=True, quiet=False)
-    view.show(REFS, [NodeCount("n2", "suspended", 1)], header())
+    known = dict.fromkeys(Question.__struct_fields__)
+    item = Question(**(known | {"id": "ITEM", "kind": "human_input", "prompt": "Go?\x1b[2J", "schema": {}}))  # type: ignore[arg-type]
+    view = _View(on_terminal=True)
+    view.show(under_way(("work", "suspended", 1)))
     view.ask([item])
     assert "Go?" not in capsys.readouterr().out
     view.ask([item])
@@ -119,7 +120,7 @@ def test_what_a_node_tells_last_is_shown_beside_it_and_never_wider_than_the_term
 ) -> None:
     """ACT-1: of a text that is still coming, the end."""
     monkeypatch.setenv("COLUMNS", "60")
-    work, _ = drawn(capsys, [NodeCount("n2", "executing", 1)], [tells(progress)])
+    work, _ = drawn(capsys, under_way(("work", "executing", 1)), [tells(progress)])
     assert work == f"▶ {'work'.ljust(24)} {shown}"
     assert columns(work) <= 60
 
@@ -140,15 +141,15 @@ def test_a_text_grows_until_another_branch_speaks_or_it_begins_again() -> None:
 def test_what_has_ended_and_what_has_no_room_shows_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work, _ = drawn(capsys, [NodeCount("n2", "completed", 1)], [tells("still here")])
+    work, _ = drawn(capsys, under_way(("work", "completed", 1)), [tells("still here")])
     assert "still here" not in work
     monkeypatch.setenv("COLUMNS", "20")
-    work, _ = drawn(capsys, [NodeCount("n2", "executing", 1)], [tells("still here")])
+    work, _ = drawn(capsys, under_way(("work", "executing", 1)), [tells("still here")])
     assert "still here" not in work
 
 
 def test_a_pipe_gets_nothing_of_what_nodes_tell(capsys: pytest.CaptureFixture[str]) -> None:
-    view = _View(on_terminal=False, quiet=False)
+    view = _View(on_terminal=False)
     view.progress.add([tells("a secret of the pipe")])
-    view.show(REFS, [NodeCount("n2", "executing", 1)], header())
+    view.show(under_way(("work", "executing", 1)))
     assert capsys.readouterr().out == ""

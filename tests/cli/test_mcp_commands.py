@@ -58,17 +58,17 @@ def test_servers_are_listed_and_none_is_started(project: Path, capsys: pytest.Ca
 
 def test_the_tools_of_a_server_are_shown(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With what each takes."""
-    status, found = answer(capsys, "mcp", "tools", "all")
+    status, found = answer(capsys, "mcp", "tools", "all", "--allow-mcp", "all")
     assert status == 0
     assert "get-sum" in [tool["name"] for tool in found["tools"]]
-    assert main(["mcp", "tools", "good"]) == 0
-    assert capsys.readouterr().out == "do  \n  n: integer (optional)\n  gives anything: it has no output schema\n"
+    assert main(["mcp", "tools", "good", "--allow-mcp", "good"]) == 0
+    assert capsys.readouterr().out == "do  \n  n: integer (optional)\n  returns any value: it has no output schema\n"
     assert (project / "log").read_text().endswith("ended\n")
 
 
 def test_a_server_that_can_not_be_reached_fails_the_command(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 1, with what it said."""
-    status, found = answer(capsys, "mcp", "tools", "bad")
+    status, found = answer(capsys, "mcp", "tools", "bad", "--allow-mcp", "bad")
     assert (status, found["code"]) == (1, "MCP_SERVER_LOST")
     assert "cannot read the file that I need" in found["error"]
     assert answer(capsys, "mcp", "tools", "far")[1]["code"] == "ADDRESS_REFUSED"

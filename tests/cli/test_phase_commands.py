@@ -43,7 +43,7 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
 def test_fil_5_a_phase_file_is_validated_and_nothing_is_stored(
     tools: ToolFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["validate", "greeting.json", "--start-servers"]) == 0
+    assert main(["validate", "greeting.json", "--allow-mcp", "tools"]) == 0
     assert capsys.readouterr().out == "✓ greeting.json: valid\n"
     assert not Path(".wonder").exists()
 
@@ -51,12 +51,13 @@ def test_fil_5_a_phase_file_is_validated_and_nothing_is_stored(
 def test_validate_does_not_start_a_server_that_nobody_has_accepted(
     tools: ToolFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what would be started, and how to allow it."""
-    assert main(["validate", "greeting.json"]) == 2
+    """RES-6: it says what would be started, how to allow it, and that the tool was not checked."""
+    assert main(["validate", "greeting.json"]) == 0
     shown = capsys.readouterr().out
-    assert "greeting.json:7:5: error missing_schema: Nothing is known of the tool 'greet' of 'tools'" in shown
+    assert "greeting.json:7:5: warning tool_not_checked: the tool 'greet' of 'tools' was not checked" in shown
     assert "mcp_typed.py" in shown
-    assert "add --start-servers" in shown
+    assert "add --allow-mcp tools" in shown
+    assert shown.endswith("✓ greeting.json: valid, 1 warning\n")
     assert tools.starts == 0
 
 
@@ -65,7 +66,7 @@ def test_phs_4_validate_tells_errors_in_the_shape_of_the_phase_form(
 ) -> None:
     steps = [[tool("hi", "greet", input={"who": 3})], [tool("again", "greet", input={"who": "@nobody.output"})]]
     write("broken", phases("broken", *steps, mcp_servers={"tools": tools.server}))
-    assert answer(capsys, "validate", "broken.json", "--start-servers") == (
+    assert answer(capsys, "validate", "broken.json", "--allow-mcp", "tools") == (
         2,
         {
             "error": "Workflow validation failed",
@@ -88,7 +89,7 @@ def test_phs_4_validate_tells_errors_in_the_shape_of_the_phase_form(
             ],
         },
     )
-    assert main(["validate", "broken.json", "--start-servers"]) == 2
+    assert main(["validate", "broken.json", "--allow-mcp", "tools"]) == 2
     shown = capsys.readouterr().out
     assert 'broken.json:12:6: error type_mismatch: Expected string but got 3\n    12 |      "who": 3\n' in shown
     assert "error missing_ref: Step 'nobody' not found in previous phases (@nobody.output)" in shown
@@ -97,7 +98,7 @@ def test_phs_4_validate_tells_errors_in_the_shape_of_the_phase_form(
 def test_a_program_that_checks_several_files_hears_of_each(tools: ToolFile, capsys: pytest.CaptureFixture[str]) -> None:
     """Errors have the fields of both shapes, and their place."""
     write("broken", phases("broken", [tool("hi", "gret")], mcp_servers={"tools": tools.server}))
-    status, shown = answer(capsys, "validate", "greeting.json", "broken.json", "--start-servers")
+    status, shown = answer(capsys, "validate", "greeting.json", "broken.json", "--allow-mcp", "tools")
     assert (status, [file["valid"] for file in shown["files"]]) == (2, [True, False])
     (error,) = shown["files"][1]["errors"]
     assert (error["type"], error["step"], error["field"], error["line"]) == ("missing_schema", "hi", "tool", 7)
@@ -106,7 +107,7 @@ def test_a_program_that_checks_several_files_hears_of_each(tools: ToolFile, caps
 def test_a_phase_file_is_deployed_run_and_shown(tools: ToolFile, capsys: pytest.CaptureFixture[str]) -> None:
     """PHS-1: as it was written, to the byte; its graph, if that is asked for."""
     text = Path("greeting.json").read_text()
-    assert main(["run", "greeting.json", "--input", '{"who": "you"}']) == 0
+    assert main(["run", "greeting.json", "--input", '{"who": "you"}', "--allow-mcp", "tools"]) == 0
     assert capsys.readouterr().out.endswith('{"loud":"HELLO"}\n')
     assert main(["deploy", "greeting.json"]) == 0
     assert "workflow greeting (version 1, unchanged)" in capsys.readouterr().out
@@ -123,7 +124,7 @@ def test_a_phase_file_is_deployed_run_and_shown(tools: ToolFile, capsys: pytest.
 
 
 def test_an_input_that_does_not_fit_is_refused(tools: ToolFile, capsys: pytest.CaptureFixture[str]) -> None:
-    status, shown = answer(capsys, "run", "greeting.json", "--input", "{}")
+    status, shown = answer(capsys, "run", "greeting.json", "--input", "{}", "--allow-mcp", "tools")
     assert (status, shown["error"]["code"]) == (2, "INPUT_REFUSED")
     assert '"who" is missing' in shown["error"]["message"]
 
@@ -133,9 +134,9 @@ def test_doctor_names_the_workflows_that_a_changed_tool_breaks(
 ) -> None:
     """PHS-4: also another time, until they are mended; those that go on with it are named apart."""
     write("other", phases("other", [tool("hi", "greet", input={"who": "x"})], mcp_servers={"tools": tools.server}))
-    assert main(["deploy", "greeting.json", "other.json", "--start-servers"]) == 0
+    assert main(["deploy", "greeting.json", "other.json", "--allow-mcp", "tools"]) == 0
     assert main(["doctor"]) == 0
-    assert "✓ 1 tool as workflows expect it" in capsys.readouterr().out
+    assert "✓ 1 tool unchanged since the check of workflows" in capsys.readouterr().out
     tools.define(greet={"input": text_of("who"), "output": text_of("text"), "gives": {"text": "hello"}})
     for _ in range(2):
         status, shown = answer(capsys, "doctor")
@@ -145,7 +146,7 @@ def test_doctor_names_the_workflows_that_a_changed_tool_breaks(
         assert (broken["workflow"], broken["errors"][0]["step"]) == ("greeting", "shout")
     assert main(["doctor"]) == 1
     assert (
-        "✗ the tool 'greet' of the MCP server 'tools' has changed, and breaks\n    greeting@1"
+        "✗ the tool 'greet' of the MCP server 'tools' has changed in a way that breaks these workflows\n    greeting@1"
         in capsys.readouterr().out
     )
     assert main(["deploy", "greeting.json"]) == 2, "it is checked with the tool as it is now"
@@ -157,25 +158,43 @@ def test_doctor_names_the_workflows_that_a_changed_tool_breaks(
 
 
 def test_doctor_tells_what_has_changed_and_breaks_nothing(tools: ToolFile, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["deploy", "greeting.json", "--start-servers"]) == 0
+    assert main(["deploy", "greeting.json", "--allow-mcp", "tools"]) == 0
     tools.define(greet={"input": text_of("who", how={"type": "string"}), "output": text_of("line")})
     capsys.readouterr()
     assert main(["doctor"]) == 0
-    assert "! the tool 'greet' of the MCP server 'tools' has changed; greeting@1 can go on with it" in (
+    assert "! the tool 'greet' of the MCP server 'tools' has changed; still compatible: greeting@1" in (
         capsys.readouterr().out
     )
 
 
 def test_doctor_tells_what_can_not_be_asked(tools: ToolFile, capsys: pytest.CaptureFixture[str]) -> None:
     """A tool that is gone, with who used it; and each setting with its origin."""
-    assert main(["deploy", "greeting.json", "--start-servers"]) == 0
+    assert main(["deploy", "greeting.json", "--allow-mcp", "tools"]) == 0
     tools.define(other={})
     capsys.readouterr()
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
-    assert "✗ the tool 'greet' of the MCP server 'tools' can not be asked for" in shown
+    assert "✗ the tool 'greet' of the MCP server 'tools' could not be checked" in shown
     assert "has no tool 'greet'; it has: other\n    used by greeting@1" in shown
-    assert "database_url  .wonder/wonder.db    default" in shown
+    assert "database_url  .wonder/wonder.db     default" in shown
+
+
+def test_res_6_doctor_starts_nothing_that_nobody_has_approved(
+    tools: ToolFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A workflow whose tools were never checked is looked at once they are."""
+    assert main(["deploy", "greeting.json"]) == 0
+    capsys.readouterr()
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "! the tool 'greet' of the MCP server 'tools' was not checked: the MCP server 'tools' is not" in shown
+    assert "used by greeting@1; approve it with: wonder mcp allow tools" in shown
+    assert tools.starts == 0
+    assert main(["mcp", "allow", "tools"]) == 0
+    assert main(["doctor"]) == 0
+    assert "✓ 1 tool unchanged since the check of workflows" in capsys.readouterr().out
+    tools.define(greet={"input": text_of("who"), "output": text_of("text")})
+    assert answer(capsys, "doctor")[1]["tools"][0]["breaks"][0]["workflow"] == "greeting"
 
 
 def test_fil_7_the_schema_knows_the_phase_form(tools: ToolFile, capsys: pytest.CaptureFixture[str]) -> None:

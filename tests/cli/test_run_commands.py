@@ -1,4 +1,4 @@
-"""`wonder run` and what one does with runs (SPEC 13): what a person and a program see, and the exit statuses."""
+"""`wonder run` and what one does with runs: what a person and a program see, and the exit statuses."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,9 @@ def run_json(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]
     return status, json.loads(capsys.readouterr().out)
 
 
-def test_a_run_that_completes_gives_its_output_and_status_0(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cmd_4_a_run_that_completes_gives_its_output_and_status_0(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, shown = run_json(capsys, "run", str(SAMPLE), "--input", order(("lamp", 1), ("notebook", 2)))
     assert (status, shown["status"], shown["error"]) == (0, "completed", None)
     assert shown["output"] == {"invoice": "Ada owes 52.50", "lines": 2}
@@ -125,7 +127,18 @@ def test_an_idempotency_key_starts_one_run_and_goes_on_with_it(
     assert (status, other["error"]["code"]) == (2, "IDEMPOTENCY_KEY_REUSED")
 
 
-def test_queries_read_runs_and_contexts_and_change_nothing(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def allow_queries(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, database: str) -> None:
+    """Have queries run as a reader: the tests' PostgreSQL is otherwise used as a superuser, which runs none."""
+    if database.startswith("postgresql"):
+        _, made = run_json(capsys, "db", "grant-reader")
+        monkeypatch.setenv("WONDER_READER_URL", made["url"])
+
+
+def test_cmd_6_queries_read_runs_and_contexts_and_change_nothing(
+    database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["db", "migrate"])
+    allow_queries(capsys, monkeypatch, database)
     run_json(capsys, "run", "approve.yaml", "--input", '{"cents": 7}')
     _, answer = run_json(capsys, "query", "SELECT workflow, status FROM run_log")
     assert answer["rows"] == [{"workflow": "approve", "status": "waiting"}]
@@ -136,8 +149,11 @@ def test_queries_read_runs_and_contexts_and_change_nothing(database: str, capsys
     assert run_json(capsys, "query", "SELECT count(*) AS n FROM runs")[1]["rows"] == [{"n": 1}]
 
 
-def test_a_query_that_takes_too_long_is_ended(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_that_takes_too_long_is_ended(
+    database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     main(["db", "migrate"])
+    allow_queries(capsys, monkeypatch, database)
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
     assert main(["query", endless, "--seconds", "0.5"]) == 2
     assert "took longer than 0.5 seconds" in capsys.readouterr().err
@@ -150,7 +166,8 @@ def test_a_failed_run_is_retried_as_a_new_one_and_the_old_one_stays(
     # Another name for each database: Python keeps a module that it has once imported.
     module = f"flaky_{database.partition(':')[0]}"
     (tmp_path / f"{module}.py").write_text(
-        "from pathlib import Path\n\n\ndef work(n):\n    if not Path('mended').exists():\n"
+        "from pathlib import Path\nimport wonder\n\n\n@wonder.function\ndef work(n):\n"
+        "    if not Path('mended').exists():\n"
         "        raise ValueError('broken')\n    return {'n': n}\n"
     )
     (tmp_path / "flaky.yaml").write_text(
@@ -164,7 +181,7 @@ def test_a_failed_run_is_retried_as_a_new_one_and_the_old_one_stays(
     status, failed = run_json(capsys, "run", "flaky.yaml")
     assert (status, failed["status"]) == (1, "failed")
     (tmp_path / "mended").touch()
-    status, retried = run_json(capsys, "runs", "retry", failed["run_id"])
+    status, retried = run_json(capsys, "runs", "retry", failed["run_id"], "--module", module)
     assert (status, retried["output"]) == (0, {"n": 42})
     assert retried["run_id"] != failed["run_id"]
     shown = run_json(capsys, "runs", "show", retried["run_id"])[1]
@@ -174,7 +191,9 @@ def test_a_failed_run_is_retried_as_a_new_one_and_the_old_one_stays(
     assert run_json(capsys, "runs", "show", failed["run_id"])[1]["status"] == "failed"
     events = run_json(capsys, "runs", "events", failed["run_id"])[1]
     dispatched = next(event["sequence_number"] for event in events if event["event_type"] == "token_dispatched")
-    forked = run_json(capsys, "runs", "fork", failed["run_id"], "--at", str(dispatched), "--state", '{"n": 7}')[1]
+    forked = run_json(
+        capsys, "runs", "fork", failed["run_id"], "--at", str(dispatched), "--state", '{"n": 7}', "--module", module
+    )[1]
     assert forked["output"] == {"n": 7}
     assert main(["runs", "show", forked["run_id"]]) == 0
     assert f"\n  forked from run {failed['run_id']} after event {dispatched}\n" in capsys.readouterr().out

@@ -134,7 +134,7 @@ def test_schedules_run_until_they_are_interrupted(database: str, capsys: pytest.
         signal.signal(signal.SIGINT, heard)
     try:
         assert process.stdout
-        assert process.stdout.readline() == "schedules run here now\n"
+        assert process.stdout.readline() == "the engine runs here\n"
         end = time.monotonic() + 60
         while told(capsys, "schedules", "show", "often")[1]["started"] < 2:
             assert time.monotonic() < end

@@ -1,4 +1,4 @@
-"""`wonder secrets` (SPEC 13): what a person and a program see, and that nobody sees a value."""
+"""`wonder secrets`: what a person and a program see, and that nobody sees a value."""
 
 import io
 import json
@@ -83,7 +83,7 @@ def test_a_value_comes_from_a_file_as_it_is(wonder: Any, key_file: Path, tmp_pat
         (["set", "TOKEN"], "x" * 65_537, "too long"),
         (["set", "TOKEN"], "é" * 200_000, "too long"),
         (["set", "A B"], CANARY, "can't be the name"),
-        (["set", "TOKEN", CANARY], CANARY, "seen by other users"),
+        (["set", "TOKEN", CANARY], CANARY, "other users can see"),
         (["set", "TOKEN", "--project", "--workspace"], CANARY, "not allowed with"),
     ],
 )
@@ -100,7 +100,7 @@ def test_rotating_makes_a_new_key_and_the_old_one_is_gone(wonder: Any, key_file:
     wonder("set", "TOKEN", given=CANARY)
     before = key_file.read_text()
     status, printed = wonder("rotate")
-    assert (status, printed) == (0, f"✓ 1 secret sealed anew, with the key in {key_file}\n")
+    assert (status, printed) == (0, f"✓ 1 secret encrypted with the new key in {key_file}\n")
     assert before.strip() not in key_file.read_text()
     assert len(key_file.read_text().split()) == 1
     key_file.unlink()
@@ -117,9 +117,9 @@ def test_keys_of_the_environment_are_rotated_with_a_new_one_first(
     old, new = "A" * 43 + "=", "B" * 42 + "A="
     monkeypatch.setenv("WONDER_SECRET_KEY", old)
     wonder("set", "TOKEN", given=CANARY)
-    assert "give WONDER_SECRET_KEY=NEW,OLD" in wonder("rotate")[1]
+    assert "set WONDER_SECRET_KEY=NEW,OLD" in wonder("rotate")[1]
     monkeypatch.setenv("WONDER_SECRET_KEY", f"{new},{old}")
-    assert wonder("rotate") == (0, "✓ 1 secret sealed anew, with the key in WONDER_SECRET_KEY\n")
+    assert wonder("rotate") == (0, "✓ 1 secret encrypted with the new key in WONDER_SECRET_KEY\n")
     monkeypatch.setenv("WONDER_SECRET_KEY", new)
     assert wonder("set", "OTHER", given=CANARY)[0] == 0
     assert not key_file.exists()
@@ -151,3 +151,33 @@ def test_at_a_terminal_the_value_is_asked_for_and_not_shown(tmp_path: Path) -> N
     os.close(ours)
     assert b"TOKEN (new)" in shown
     assert CANARY.encode() not in shown
+
+
+def test_a_secret_is_given_a_scope_with_its_value_or_alone(wonder: Any, key_file: Path) -> None:
+    """The scope is shown, and a mistake in one is told before anything is stored."""
+    assert "has no scope" in wonder("set", "TOKEN", given=CANARY)[1]
+    assert "none (wonder run only)" in wonder("list")[1]
+    status, printed = wonder("scope", "TOKEN", "--for-host", "API.example.com", "--for-workflow", "pay")
+    assert (status, "--for-host api.example.com --for-workflow pay" in printed) == (0, True)
+    assert "--for-host api.example.com --for-workflow pay" in wonder("list")[1]
+    assert "has no scope" not in wonder("set", "TOKEN", given=CANARY + "2")[1]
+    (shown,) = json.loads(wonder("list", "--json")[1])["secrets"]
+    assert (shown["scope"], shown["for"]["hosts"], shown["for"]["workflows"]) == (
+        "project",
+        ["api.example.com"],
+        ["pay"],
+    )
+    given = ("--for-server", "git", "--for-program", "/usr/bin/git", "--for-kind", "k", "--for-host", "*.example.com")
+    assert wonder("set", "TOKEN", *given, given=CANARY)[0] == 0
+    shown = json.loads(wonder("list", "--json")[1])["secrets"][0]["for"]
+    assert shown == {
+        "hosts": ["*.example.com"],
+        "servers": ["git"],
+        "programs": ["/usr/bin/git"],
+        "kinds": ["k"],
+        "workflows": [],
+    }
+    for words in (["--for-host", "https://x.example"], ["--for-workflow", "w"], [], ["--for-program", "git"]):
+        status, printed = wonder("scope", "TOKEN", *words)
+        assert (status, "Traceback" in printed) == (2, False)
+    assert wonder("scope", "NONE", "--for-host", "a.example")[0] == 2

@@ -67,7 +67,7 @@ def test_a_files_root_is_stored_as_the_absolute_path_that_it_means_here(wonder: 
 
 @pytest.mark.parametrize("noun", ["project", "workspace"])
 def test_every_setting_is_documented(wonder: Any, noun: str) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text("utf-8")
     assert (
         wonder(
             noun, "set", "foreach_limit" if noun == "project" else "allow_shell", "1" if noun == "project" else "true"

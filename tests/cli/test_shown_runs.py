@@ -1,4 +1,4 @@
-"""What people see of runs that go on, wait, or have ended (SPEC 13): questions, events, times, attempts, family."""
+"""What people see of runs that go on, wait, or have ended: questions, events, times, attempts, family."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def test_a_run_that_waits_for_an_event_names_it_and_a_command_sends_it(
 
 
 def test_a_run_is_shown_with_its_attempts_its_cost_and_the_own_time_of_its_nodes(
-    database: str, capsys: pytest.CaptureFixture[str]
+    database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Another name for each database: Python keeps a module that it has once imported.
     module = f"unsteady_{database.partition(':')[0]}"
@@ -109,7 +109,7 @@ def test_a_run_is_shown_with_its_attempts_its_cost_and_the_own_time_of_its_nodes
     nodes = {
         "work": {"action": work, "input_mapping": {}},
         "say": {"action": say, "input_mapping": {}},
-        "nap": {"action": {"kind": "sleep", "implementation": {"ms": 500}}},
+        "nap": {"action": {"kind": "sleep", "implementation": {"ms": 2_000}}},
         "end": {"action": NOTHING},
     }
     costs = {"cost_per_1k_input_tokens": 1.0, "cost_per_1k_output_tokens": 2.0}
@@ -136,6 +136,8 @@ def test_a_run_is_shown_with_its_attempts_its_cost_and_the_own_time_of_its_nodes
     assert re.search(r"work +0 +completed +[0-9.]+ s +3 ", printed)
     assert f"{shown['cost_usd']:.6f} USD for {shown['llm_tokens']} tokens" in printed
     assert "3 attempts" in command(capsys, "runs", "events", run_id)[1]
+    if database.startswith("postgresql"):
+        monkeypatch.setenv("WONDER_READER_URL", run_json(capsys, "db", "grant-reader")["url"])
     spent = run_json(capsys, "query", f"SELECT sum(cost_usd) AS usd FROM event_log WHERE workflow_run_id = '{run_id}'")
     assert spent["rows"][0]["usd"] == pytest.approx(shown["cost_usd"])
 

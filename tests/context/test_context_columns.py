@@ -227,7 +227,7 @@ async def test_a_schema_that_doubles_at_every_ref_is_laid_out_within_bounds(stor
     await store_state(store, plan, state)
     async with store.transaction() as transaction:
         assert canonical_json(await read(transaction, plan, "run")) == canonical_json(context_of(state))
-        for statement in plan.view(store.dialect, "doubling"):
+        for statement in plan.view(store.dialect, "doubling", ("doubling", 1)):
             await transaction.run(statement)
         assert len(await transaction.query("SELECT * FROM doubling")) == 1
 

@@ -47,7 +47,7 @@ async def test_a_view_shows_a_row_for_each_run_with_its_lists(store: Store, name
     async with store.transaction() as transaction:
         await create(transaction, plan, store.dialect)
         for _ in range(2):  # the second time it replaces the first
-            for statement in plan.view(store.dialect, name):
+            for statement in plan.view(store.dialect, name, ("view", 1)):
                 await transaction.run(statement)
         await write(transaction, plan.insert("run", {"input": {}, "state": STATE, "output": {}}))
         await write(transaction, plan.insert("other", {"input": {}, "state": {}, "output": {}}))
@@ -71,7 +71,7 @@ async def test_a_view_of_a_wide_list_can_be_queried(store: Store) -> None:
     plan = plan_context("context_wide_1", context_schema={"properties": {"rows": {"type": "array", "items": items}}})
     async with store.transaction() as transaction:
         await create(transaction, plan, store.dialect)
-        for statement in plan.view(store.dialect, "wide"):
+        for statement in plan.view(store.dialect, "wide", ("wide", 1)):
             await transaction.run(statement)
         state: Any = {"rows": [{"field_1": "seven"}]}
         await write(transaction, plan.insert("run", {"input": {}, "state": state, "output": {}}))

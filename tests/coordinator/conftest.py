@@ -7,7 +7,7 @@ import pytest
 
 from support.postgres import PostgresServer
 from support.stores import remove_sqlite_files
-from wonder.storage import sqlite_commits
+from wonder.storage.sqlite import commits as sqlite_commits
 
 
 @pytest.fixture(params=["sqlite", "sqlite at once", "postgresql"])

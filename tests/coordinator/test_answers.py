@@ -4,7 +4,7 @@ import asyncio
 
 from support.systems import bundle, open_item, running, waits
 from wonder.coordinator.errors import ItemClosed
-from wonder.storage.runs.looking import load_inbox_item
+from wonder.storage.runs.reading import load_inbox_item
 
 
 async def test_act_4_of_two_answers_at_once_one_is_taken_and_the_other_refused_also_where_the_token_waits_at_a_join(
@@ -31,5 +31,5 @@ async def test_act_4_of_two_answers_at_once_one_is_taken_and_the_other_refused_a
         (taken,) = [answer for answer, error in zip((1, 2), told, strict=True) if error is None]
         (refused,) = [error for error in told if error is not None]
         assert isinstance(refused, ItemClosed)
-        assert (await load_inbox_item(wonder.app.store, item.id)).answer == taken
+        assert (await load_inbox_item(wonder.store, item.id)).answer == taken
         assert (await run.wait()).status == "completed"

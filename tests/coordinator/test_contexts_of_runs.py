@@ -94,7 +94,7 @@ async def test_ctx_2_live_and_past_contexts_are_queried_with_plain_sql(store_url
         await ended.wait()
         live = await wonder.start(workflow, {"n": 2, "rows": [{"price": 5}]})
         await open_item(wonder, live)
-        store = wonder.app.store
+        store = wonder.store
         found = await store.query("SELECT run_id, state_order, state_rows FROM context_shop ORDER BY state_order")
         assert [row[:2] for row in found] == [(ended.id, 1), (live.id, 2)]
         assert [json.loads(str(row[2])) for row in found] == [[{"price": 3}, {"price": 4}], [{"price": 5}]]
@@ -172,7 +172,7 @@ async def test_ctx_7_what_is_no_json_is_refused_at_the_door(store_url: str, valu
         workflow = await wonder.deploy(bundle("quick", {"ask": ASK}))
         with pytest.raises(WonderError):
             await wonder.start(workflow, {"value": value})
-        assert (await list_runs(wonder.app.store, wonder.app.home.project_id)).items == []
+        assert (await list_runs(wonder.store, wonder.home.project_id)).items == []
         run = await wonder.start(workflow)
         item = await open_item(wonder, run)
         for refused in (wonder.answer(item.id, value), wonder.send_event("e", "k", value)):

@@ -68,7 +68,7 @@ async def test_inv_3_nothing_acts_and_nobody_hears_before_the_commit_is_durable(
         workflow = await wonder.deploy(bundle("works", {"only": calls("work")}))
         with stores[0].hold():
             starting = asyncio.create_task(wonder.start(workflow))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await stores[0].held.wait()
             # The batch is closed and under way, so that who asks now waits for that very commit.
             assert coordinator.commits.batch.is_empty
@@ -93,7 +93,7 @@ async def test_inv_3_a_run_stays_in_memory_until_its_rows_say_all(store_url: str
         await no_run_in_memory(wonder)
         with stores[0].hold():
             pausing = asyncio.create_task(wonder.pause(run.id))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await stores[0].held.wait()
             assert wonder.engine.coordinator.is_in_memory(run.id)
             cancelling = asyncio.create_task(wonder.cancel(run.id))
@@ -136,7 +136,7 @@ async def test_inv_2_what_was_decided_while_a_commit_was_under_way_goes_with_it_
         with stores[0].hold():
             stores[0].fail(1, ConnectionLost("commit"))
             gates["one"].set()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await stores[0].held.wait()
                 gates["two"].set()
                 await until(has_decided)

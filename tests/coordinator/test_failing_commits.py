@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,18 +12,20 @@ import pytest
 from support.definitions import update
 from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import assert_sound, bundle, calls, line, no_run_in_memory, open_item, running, status_of, waits
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.coordinator.errors import EngineStopped
-from wonder.engine.decisions import MoveToken
+from wonder.engine import turn
+from wonder.engine.decisions import CreateToken, MoveToken
 from wonder.engine.evolve import EVOLVERS
 from wonder.engine.state import COMPLETED, RunState
 from wonder.errors import WonderError
 from wonder.storage.errors import ConnectionLost, DiskFull, LeaseLost
 from wonder.storage.runs.headers import list_runs
-from wonder.storage.runs.looking import inbox_of_run
+from wonder.storage.runs.reading import events_of_run, inbox_of_run
 from wonder.storage.runs.records import NewRun
 from wonder.storage.runs.starting import Accepted, Starts
-from wonder.storage.store import Reader, Store
+from wonder.storage.store import Fence, Reader, Store
 
 CHILD = bundle("inner", {"work": calls("work", input_mapping={"name": "inner"})})["workflow"]
 del CHILD["name"]
@@ -47,18 +51,18 @@ EVERYTHING = {
 }
 
 
-async def persist(wonder: Wonder, run: Run, key: str) -> str:
+async def persist(wonder: Application, run: Run, key: str) -> str:
     """Do all that a run waits for, again whenever that fails, until it has ended; gives its status."""
     ended = asyncio.create_task(run.wait())
     while not ended.done():
-        items = await inbox_of_run(wonder.app.store, run.id)
+        items = await inbox_of_run(wonder.store, run.id)
         orders = [wonder.answer(item.id, {}) for item in items if item.status == "open"]
         await asyncio.gather(*orders, wonder.send_event("go", key, {}, id=key), return_exceptions=True)
         await asyncio.wait([ended], timeout=0.02)
     return ended.result().status
 
 
-async def persistent_start(wonder: Wonder, workflow: Any, key: str) -> Run:
+async def persistent_start(wonder: Application, workflow: Any, key: str) -> Run:
     """Start a run, again whenever that fails."""
     while True:
         try:
@@ -97,15 +101,129 @@ async def test_a_run_survives_a_commit_that_fails_at_any_moment(
             async with asyncio.timeout(30):
                 status = await persist(wonder, run, f"{when}-{ahead}")
             assert status == "completed", ahead
-            assert set(worked) == {"a", "b", "inner"}
+            assert worked == {"a": 1, "b": 1, "inner": 1}, ahead
         assert store.hits >= 7
         await no_run_in_memory(wonder)
-        runs = (await list_runs(wonder.app.store, wonder.app.home.project_id, limit=200)).items
+        runs = (await list_runs(wonder.store, wonder.home.project_id, limit=200)).items
         roots = [header for header in runs if header.parent_run_id is None]
         assert len({header.idempotency_key for header in roots}) == len(roots)
         assert len(runs) == 2 * len(roots)
         assert all(header.status == "completed" for header in runs)
     await assert_sound(store_url)
+
+
+async def test_inv_4_a_task_under_way_when_a_commit_fails_is_not_executed_again(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-4: neither one that ends while nothing can be stored, nor one that ends when its run is loaded again."""
+    caplog.set_level(logging.CRITICAL)
+    worked: Counter[str] = Counter()
+    gates = {name: asyncio.Event() for name in ("first", "meanwhile", "later")}
+    stores: list[FaultyStore] = []
+
+    def wrap(real: Store) -> FaultyStore:
+        stores.append(FaultyStore(real))
+        return stores[0]
+
+    async def work(name: str) -> dict[str, int]:
+        worked[name] += 1
+        await gates[name].wait()
+        return {}
+
+    async def until(is_true: Callable[[], bool]) -> None:
+        async with asyncio.timeout(60):
+            while not is_true():  # noqa: ASYNC110  # nobody tells
+                await asyncio.sleep(0.005)
+
+    nodes = {"start": update(), "each": calls("work", input_mapping={"name": "$.item"})}
+    fan = [{"from": "start", "to": "each", "foreach": {"collection": "input.items"}}]
+    async with wonder_on(store_url, wrap, {"work": work}) as wonder:
+        assert wonder.engine
+        run = await wonder.start(await wonder.deploy(bundle("fan", nodes, fan)), {"items": list(gates)})
+        await until(lambda: len(worked) == 3)
+        for ahead in (1, 2, 3):
+            stores[0].fail(ahead, DiskFull("commit"))
+        gates["first"].set()
+        await until(lambda: stores[0].hits == 1)
+        gates["meanwhile"].set()
+        await until(lambda: stores[0].hits == 3)
+        await until(lambda: wonder.engine is not None and wonder.engine.coordinator.is_in_memory(run.id))
+        gates["later"].set()
+        async with asyncio.timeout(60):
+            assert (await run.wait()).status == "completed"
+        assert worked == {"first": 1, "meanwhile": 1, "later": 1}
+        await no_run_in_memory(wonder)
+    await assert_sound(store_url)
+
+
+async def test_inv_4_an_outcome_in_the_batch_after_one_that_fails_is_kept(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-4: what came while a commit was under way goes with it, and is taken again like what was in it."""
+    caplog.set_level(logging.CRITICAL)
+    worked: Counter[str] = Counter()
+    begun, gates = asyncio.Event(), {name: asyncio.Event() for name in ("in it", "after it")}
+
+    class SlowStore(FaultyStore):
+        """Fails one commit, and takes its time for that."""
+
+        async def commit(self, batch: Any, **options: Any) -> None:
+            if gates["in it"].is_set() and not self.hits:
+                self.hits += 1
+                begun.set()
+                await asyncio.sleep(0.1)
+                raise DiskFull("commit")
+            await super().commit(batch, **options)
+
+    async def work(name: str) -> dict[str, int]:
+        worked[name] += 1
+        await gates[name].wait()
+        return {}
+
+    nodes = {"start": update(), "each": calls("work", input_mapping={"name": "$.item"})}
+    fan = [{"from": "start", "to": "each", "foreach": {"collection": "input.items"}}]
+    async with wonder_on(store_url, SlowStore, {"work": work}) as wonder:
+        run = await wonder.start(await wonder.deploy(bundle("fan", nodes, fan)), {"items": list(gates)})
+        async with asyncio.timeout(60):
+            while len(worked) < 2:  # noqa: ASYNC110  # nobody tells
+                await asyncio.sleep(0.005)
+            gates["in it"].set()
+            await begun.wait()
+            gates["after it"].set()
+            assert (await run.wait()).status == "completed"
+    assert worked == {"in it": 1, "after it": 1}
+
+
+async def test_inv_4_a_task_whose_outcome_can_t_be_logged_is_not_executed_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-4: on SQLite, where a run that is alone goes on by the log."""
+    caplog.set_level(logging.CRITICAL)
+    worked: Counter[str] = Counter()
+    refused = 0
+
+    class FullLog(FaultyStore):
+        """Logs nothing, because the disk is full."""
+
+        def log(self, entry: bytes, fence: Fence) -> bool:
+            nonlocal refused
+            refused += 1
+            if refused > 2:
+                return False
+            raise DiskFull("log")
+
+    async def work(name: str) -> dict[str, int]:
+        worked[name] += 1
+        return {}
+
+    names = ["a", "b", "c", "d"]
+    nodes = {name: calls("work", input_mapping={"name": name}) for name in names}
+    async with wonder_on(f"sqlite:///{tmp_path}/wonder.db", FullLog, {"work": work}) as wonder:
+        run = await wonder.start(await wonder.deploy(bundle("chain", nodes, line(*names))))
+        async with asyncio.timeout(60):
+            assert (await run.wait()).status == "completed"
+    assert refused >= 2
+    assert worked == dict.fromkeys(names, 1)
 
 
 async def test_what_is_decided_later_is_never_stored_before_what_it_stands_on(store_url: str) -> None:
@@ -164,7 +282,7 @@ async def test_a_start_that_could_not_be_stored_is_told_so_and_leaves_nothing(
         accepted = {outcome.id for outcome in outcomes if isinstance(outcome, Run)}
         assert refused
         assert len(refused) + sum(isinstance(outcome, Run) for outcome in outcomes) == 6
-        stored = (await list_runs(wonder.app.store, wonder.app.home.project_id)).items
+        stored = (await list_runs(wonder.store, wonder.home.project_id)).items
         assert {header.id for header in stored} == accepted
         run = await wonder.start(workflow, idempotency_key="one")
         assert (await run.wait()).status == "completed"
@@ -235,15 +353,15 @@ async def test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so(
         run = await wonder.start(await wonder.deploy(bundle("slow", {"only": calls("work")})))
         await began.wait()
         ended = engine.coordinator.ends.of(run.id)
-        async with wonder.app.store.transaction() as transaction:
+        async with wonder.store.transaction() as transaction:
             await transaction.run("UPDATE leases SET owner_id = 'another', epoch = epoch + 1")
-        before = await wonder.app.store.query("SELECT count(*) FROM events")
+        before = await wonder.store.query("SELECT count(*) FROM events")
         gate.set()
         with pytest.raises(EngineStopped):
             await ended
         assert engine.stopped.is_set()
         assert "the engine stops" in caplog.text
-        assert await wonder.app.store.query("SELECT count(*) FROM events") == before
+        assert await wonder.store.query("SELECT count(*) FROM events") == before
         with pytest.raises(EngineStopped):
             await engine.outside.cancel(run.id)
         with pytest.raises(WonderError):
@@ -267,7 +385,7 @@ async def test_an_engine_whose_lease_is_anothers_takes_no_parked_run_up(
         nodes = {"sleep": waits("sleep", {"ms": 3_600_000}), "only": calls("work")}
         run = await wonder.start(await wonder.deploy(bundle("parked", nodes, line("sleep", "only"))))
         await no_run_in_memory(wonder)
-        async with wonder.app.store.transaction() as transaction:
+        async with wonder.store.transaction() as transaction:
             await transaction.run("UPDATE leases SET owner_id = 'another', epoch = epoch + 1")
             await transaction.run("UPDATE tokens SET status = 'dispatched'")
         with pytest.raises(EngineStopped):
@@ -292,7 +410,7 @@ async def test_an_engine_that_lost_its_lease_goes_on_when_it_has_it_again(
         workflow = await wonder.deploy(bundle("two", {"a": calls("work"), "b": calls("work")}, line("a", "b")))
         run = await wonder.start(workflow)
         stores[0].fail(1, LeaseLost())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert (await run.wait()).status == "completed"
         assert wonder.engine is not first
     await assert_sound(store_url)
@@ -323,10 +441,53 @@ async def test_a_run_on_which_the_engine_itself_fails_is_failed_and_others_go_on
         bad = await wonder.start(await wonder.deploy(bundle("bad", {"faulty": calls("bad")})))
         good = await wonder.start(await wonder.deploy(bundle("good", {"only": calls("good")})))
         assert (await good.wait()).status == "completed"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             result = await bad.wait()
         assert result.error
         assert (result.status, result.error["code"]) == ("failed", "ENGINE_ERROR")
         assert called == 1  # not again and again: what it does in the world would be done each time
+        await no_run_in_memory(wonder)
+    await assert_sound(store_url)
+
+
+async def test_nothing_is_stored_of_a_turn_on_which_the_engine_fails_when_parts_of_it_are_rows(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """INV-1, INV-3: all decisions of a turn are durable together, or none; the other runs of the batch go on."""
+    caplog.set_level(logging.CRITICAL)
+    monkeypatch.setattr(turn, "PART", 2)
+    create = EVOLVERS[CreateToken]
+
+    def broken(run: RunState, decision: CreateToken) -> None:
+        if decision.branch_index == 5:
+            raise RecursionError("a bug")
+        create(run, decision)
+
+    monkeypatch.setitem(EVOLVERS, CreateToken, broken)
+    called = 0
+
+    async def work(**_: Any) -> dict[str, bool]:
+        nonlocal called
+        called += 1
+        return {}
+
+    fan = bundle(
+        "fan",
+        {"first": calls("good"), "each": calls("work")},
+        [{"from": "first", "to": "each", "foreach": {"collection": "input.items"}}],
+    )
+    async with wonder_on(store_url, lambda store: store, {"work": work, "good": dict}) as wonder:
+        bad, good = await wonder.deploy(fan), await wonder.deploy(bundle("good", {"only": calls("good")}))
+        runs = await asyncio.gather(
+            wonder.start(bad, {"items": list(range(9))}), *[wonder.start(good, {}) for _ in range(5)]
+        )
+        async with asyncio.timeout(60):
+            result, *others = await asyncio.gather(*[run.wait() for run in runs])
+        assert result.error
+        assert (result.status, result.error["code"]) == ("failed", "ENGINE_ERROR")
+        assert [other.status for other in others] == ["completed"] * 5
+        types = {event.type for event in await events_of_run(wonder.store, runs[0].id, limit=1_000)}
+        assert "fan_out_started" not in types
+        assert called == 0
         await no_run_in_memory(wonder)
     await assert_sound(store_url)

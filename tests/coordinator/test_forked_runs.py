@@ -7,10 +7,10 @@ import pytest
 from support.definitions import update
 from support.systems import bundle, calls, no_run_in_memory, open_item, running, status_of, until, waits
 from wonder.actions.protocol import ActionFailed
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.engine.fork import ForkRefused
 from wonder.storage.runs.headers import children_of_run, load_header
-from wonder.storage.runs.looking import events_of_run, inbox_of_run, tokens_of_run
+from wonder.storage.runs.reading import events_of_run, inbox_of_run, tokens_of_run
 
 TABLES = ("runs", "tokens", "events", "timers", "inbox_items", "run_groups", "run_branches", "event_waits")
 ASK = waits("human_input", {"prompt": "?", "schema": {}})
@@ -18,9 +18,9 @@ INNER = bundle("inner", {"ask": ASK})["workflow"]
 del INNER["name"]
 
 
-async def rows_of(wonder: Wonder, run_id: str) -> dict[str, Any]:
+async def rows_of(wonder: Application, run_id: str) -> dict[str, Any]:
     """Give all that is stored of a run."""
-    store = wonder.app.store
+    store = wonder.store
     own = {table: "id" if table == "runs" else "run_id" for table in TABLES}
     return {
         table: sorted(map(repr, await store.query(f"SELECT * FROM {table} WHERE {key} = '{run_id}'")))
@@ -68,7 +68,7 @@ async def test_ctl_19_a_retry_keeps_what_was_done_and_leaves_the_old_run_alone(s
         again = await wonder.retry(run.id)
         assert (await again.wait()).output == {"all": [0, 10, 20]}
         assert done == [0, 1, 2]
-        header = await load_header(wonder.app.store, again.id)
+        header = await load_header(wonder.store, again.id)
         assert (header.retry_of_run_id, header.forked_from_run_id) == (run.id, None)
         assert await rows_of(wonder, run.id) == before
         with pytest.raises(ForkRefused):
@@ -93,7 +93,7 @@ async def test_ctl_19_a_fork_recreates_what_was_live(store_url: str) -> None:
         worked += 1
 
     async with running(store_url, work=work) as wonder:
-        store = wonder.app.store
+        store = wonder.store
         run = await wonder.start(await wonder.deploy(definition))
         await status_of(wonder, run, "waiting")
         (child,) = await until(lambda: children_of_run(store, run.id))

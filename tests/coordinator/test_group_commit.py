@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wonder.coordinator.commits import GroupCommit
+from wonder.coordinator.commits import GroupCommit, Written
 from wonder.coordinator.facts_log import UNSETTLED_MS, FactsLog
 from wonder.coordinator.logged_facts import LoggedFact
 from wonder.engine.facts import TaskCompleted
@@ -18,8 +18,6 @@ from wonder.storage.errors import DiskFull
 
 class Memory:
     """A store that keeps what each commit said, and fails as often as it is told to."""
-
-    commits_at_once = False
 
     def __init__(self) -> None:
         self.settled: list[bool] = []
@@ -42,8 +40,8 @@ class Runs:
         store: Any = self.store
         self.commits = GroupCommit(store, lease, lambda decided: None, self._lose, {})
 
-    def _lose(self, runs: set[Any], facts: list[LoggedFact], error: WonderError) -> None:
-        self.lost.append((runs, facts))
+    def _lose(self, written: Written, error: WonderError) -> None:
+        self.lost.append((written.runs, written.facts))
 
     def write(self) -> None:
         """Put something into the open batch that is no fact."""

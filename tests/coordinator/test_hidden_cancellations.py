@@ -8,12 +8,10 @@ import pytest
 
 from support.tasks import Bench, until
 from wonder.app.local_worker import LocalWorker
-from wonder.coordinator import at_once
 from wonder.coordinator.background import Background
 from wonder.executor.environment import SystemEnvironment
 from wonder.executor.idempotency import IdempotencyKey
 from wonder.executor.stored_idempotency import StoredIdempotency
-from wonder.storage.cancellations import Cancellations
 from wonder.storage.errors import ConnectionLost
 
 
@@ -72,7 +70,7 @@ async def test_a_cancellation_that_a_failing_database_hides_ends_the_work(work: 
     under_way = asyncio.create_task(work(store))
     await until(lambda: store.asked or under_way.done())
     under_way.cancel()
-    done, _ = await asyncio.wait([under_way], timeout=5)
+    done, _ = await asyncio.wait([under_way], timeout=60)
     assert done == {under_way}
     assert under_way.cancelled()
     assert store.asked == 1
@@ -98,34 +96,3 @@ async def test_a_cancellation_of_before_is_no_reason_to_end() -> None:
         return await Background(SystemEnvironment()).insist("away", attempt)
 
     assert await asyncio.create_task(work()) == 7
-
-
-async def test_work_that_began_in_another_task_is_asked_for_its_own_cancellations() -> None:
-    seen: list[str] = []
-
-    async def work() -> None:
-        cancellations = Cancellations()
-        cancellations.check()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(60)
-        try:
-            cancellations.check()
-        except asyncio.CancelledError:
-            seen.append("cancelled")
-
-    async def begin() -> asyncio.Task[None]:
-        task = asyncio.current_task()
-        assert task
-        # Whoever begins it has cancellations of its own.
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(0)
-        rest = at_once.begin(work())
-        assert rest
-        return asyncio.create_task(rest)
-
-    going_on = await asyncio.create_task(begin())
-    await asyncio.sleep(0)
-    going_on.cancel()
-    await asyncio.wait([going_on], timeout=5)
-    assert seen == ["cancelled"]

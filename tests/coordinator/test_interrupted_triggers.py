@@ -28,7 +28,7 @@ async def test_triggers_of_a_run_whose_process_ended_fire_in_the_next_one(
         async with running(store_url, give=give) as wonder:
             run = await wonder.start(await wonder.deploy(EACH), {"items": [1, 2]})
             assert (await run.wait()).status == "completed"
-            assert trigger_status(await firings_of_run(wonder.app.store, run.id)) == "pending"
+            assert trigger_status(await firings_of_run(wonder.store, run.id)) == "pending"
     async with running(store_url, give=give) as wonder:
         assert [header.output for header in await triggered(wonder, run.id)] == [{"got": {"n": n}} for n in (1, 2)]
     async with running(store_url, give=give) as wonder:
@@ -70,7 +70,7 @@ async def test_a_commit_that_fails_while_a_trigger_fires_loses_nothing_and_doubl
         headers = await triggered(wonder, run)
         assert [header.output for header in headers] == [{"got": {"n": n}} for n in range(ITEMS)]
         assert stores[0]._faults == {}
-        assert await wonder.app.store.query("SELECT count(*) FROM runs") == [(ITEMS + 1,)]
+        assert await wonder.store.query("SELECT count(*) FROM runs") == [(ITEMS + 1,)]
     await assert_sound(store_url)
 
 
@@ -95,12 +95,12 @@ async def test_a_retry_that_was_due_when_a_process_ended_is_made_once_by_the_nex
         async with running(store_url, give=give, fail=fail) as wonder:
 
             async def again() -> list[Any]:
-                return await wonder.app.store.query("SELECT run_id FROM triggered_runs WHERE attempt = 1")
+                return await wonder.store.query("SELECT run_id FROM triggered_runs WHERE attempt = 1")
 
             ((retry,),) = await until(again)
             header = await status_of(wonder, str(retry), "failed")
             assert (header.retry_of_run_id, header.retry_due) == (first.id, False)
-            assert await wonder.app.store.query(count) == [(3,)]
+            assert await wonder.store.query(count) == [(3,)]
 
 
 async def test_a_circle_of_triggers_ends_whichever_process_goes_on_with_it(store_url: str) -> None:
@@ -111,8 +111,8 @@ async def test_a_circle_of_triggers_ends_whichever_process_goes_on_with_it(store
     async with running(store_url, give=give) as wonder:
 
         async def deepest() -> list[Any]:
-            return await wonder.app.store.query("SELECT run_id FROM triggered_runs WHERE trigger_depth = 10")
+            return await wonder.store.query("SELECT run_id FROM triggered_runs WHERE trigger_depth = 10")
 
         ((last,),) = await until(deepest)
         assert trigger_status(await fired(wonder, str(last))) == "failed"
-        assert await wonder.app.store.query("SELECT count(*) FROM runs") == [(11,)]
+        assert await wonder.store.query("SELECT count(*) FROM runs") == [(11,)]

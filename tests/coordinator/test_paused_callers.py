@@ -29,7 +29,7 @@ async def test_ctl_16_a_sub_workflow_does_not_start_while_its_caller_is_paused(
             await gate.wait()
         return await program(self, *arguments)
 
-    async with running(store_url) as wonder, asyncio.timeout(20):
+    async with running(store_url) as wonder, asyncio.timeout(60):
         workflow = await wonder.deploy({**outer, "workflows": {"inner": inner}})
         monkeypatch.setattr(Starter, "program", held)
         run = await wonder.start(workflow)
@@ -37,6 +37,6 @@ async def test_ctl_16_a_sub_workflow_does_not_start_while_its_caller_is_paused(
         await wonder.pause(run.id)
         gate.set()
         await asyncio.sleep(0.1)
-        assert await children_of_run(wonder.app.store, run.id) == []
+        assert await children_of_run(wonder.store, run.id) == []
         await wonder.resume(run.id)
         assert (await run.wait()).status == "completed"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.systems import bundle, calls, event_types, no_run_in_memory, running, settle, status_of, until
-from wonder.storage.runs.looking import active_run_counts
+from wonder.storage.runs.reading import active_run_counts
 
 
 class Gate:
@@ -36,7 +36,7 @@ async def test_ctl_16_a_run_that_is_paused_in_the_queue_lets_others_go_first(sto
         await wonder.pause(runs[1].id)
         assert (await status_of(wonder, runs[1], "queued", "paused")).status == "paused"
         # It takes no place: the one that goes is the only one that counts.
-        assert await active_run_counts(wonder.app.store) == {wonder.app.home.project_id: 1}
+        assert await active_run_counts(wonder.store) == {wonder.home.project_id: 1}
         if not restart:
             gate.open.release()
             await runs[0].wait()

@@ -54,7 +54,7 @@ async def test_further_runs_queue_in_order(store_url: str) -> None:
         runs = [await wonder.start(workflow, {"n": n}) for n in range(7)]
         await until(lambda: _is(gate.inside == 2))
         assert (await event_types(wonder, runs[6])) == ["workflow_queued"]
-        queued = await list_runs(wonder.app.store, wonder.app.home.project_id, status="queued")
+        queued = await list_runs(wonder.store, wonder.home.project_id, status="queued")
         assert {header.id for header in queued.items} == {run.id for run in runs[2:]}
         for _ in runs:
             gate.open.release()
@@ -181,11 +181,11 @@ async def test_snapshots_are_taken_as_the_policy_says(store_url: str, policy: di
         await settle(wonder, snapshot_policy=policy)
         run = await wonder.start(await wonder.deploy(chain))
         assert (await run.wait()).status == "completed"
-        taken = await wonder.app.store.query("SELECT count(*) FROM snapshots")
+        taken = await wonder.store.query("SELECT count(*) FROM snapshots")
         assert {"none": taken == [(0,)], "one": taken == [(1,)], "several": taken[0][0] >= 3}[expected]
         if expected == "several":
-            oldest = await load_oldest_snapshot(wonder.app.store, run.id)
-            newest = await load_snapshot(wonder.app.store, run.id)
+            oldest = await load_oldest_snapshot(wonder.store, run.id)
+            newest = await load_snapshot(wonder.store, run.id)
             assert oldest
             assert newest
             assert 20 <= oldest.run.sequence < 40
@@ -203,5 +203,5 @@ async def test_a_large_fan_out_is_not_snapshot_again_and_again(store_url: str) -
         await settle(wonder, snapshot_policy={"every_events": 10, "at_end": False})
         run = await wonder.start(await wonder.deploy(definition), {"items": list(range(300))})
         assert (await run.wait()).status == "completed"
-        (rows,) = await wonder.app.store.query("SELECT count(*), count(DISTINCT run_id) FROM snapshots")
+        (rows,) = await wonder.store.query("SELECT count(*), count(DISTINCT run_id) FROM snapshots")
         assert 1 <= int(rows[0]) < 30

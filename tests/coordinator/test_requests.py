@@ -1,4 +1,4 @@
-"""Requests of other processes: each is carried out once (SPEC 13)."""
+"""Requests of other processes: each is carried out once (CMD-5)."""
 
 import asyncio
 from typing import Any
@@ -16,7 +16,7 @@ NOTHING: dict[str, Any] = {"action": {"kind": "update_context", "implementation"
 async def test_a_request_that_was_answered_while_the_next_look_was_under_way_is_carried_out_once(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SPEC 13: a start without a key would make two runs."""
+    """CMD-5: a start without a key would make two runs."""
     may_start, looks = asyncio.Event(), 0
     load, pending = requests.load_resource, requests.pending_requests
 
@@ -38,7 +38,7 @@ async def test_a_request_that_was_answered_while_the_next_look_was_under_way_is_
     monkeypatch.setattr(requests, "pending_requests", look_long)
     async with running(store_url) as wonder:
         workflow = await wonder.deploy(bundle("nothing", {"nothing": NOTHING}))
-        await put_request(wonder.app.store, "request", "start", {"workflow_id": workflow.id, "input": {}}, 0)
-        await until(lambda: find_answer(wonder.app.store, "request"))
+        await put_request(wonder.store, "request", "start", {"workflow_id": workflow.id, "input": {}}, 0)
+        await until(lambda: find_answer(wonder.store, "request"))
         await asyncio.sleep(0.5)
-        assert await wonder.app.store.query("SELECT count(*) FROM runs") == [(1,)]
+        assert await wonder.store.query("SELECT count(*) FROM runs") == [(1,)]

@@ -121,7 +121,7 @@ async def test_a_sub_workflow_gives_its_output_to_its_caller(store_url: str) -> 
         run = await wonder.start(await wonder.deploy(family({"only": update(**{"output.x": "41 + 1"})})))
         result = await run.wait()
         assert result.output == {"given": {"x": 42}}
-        (child,) = await children_of_run(wonder.app.store, run.id)
+        (child,) = await children_of_run(wonder.store, run.id)
         assert (child.depth, child.status) == (1, "completed")
         assert not wonder.engine.coordinator._live
 
@@ -150,7 +150,7 @@ async def test_calls_can_not_be_nested_deeper_than_call_depth_max(store_url: str
         endless = bundle("again", {"call": waits("workflow_call", {"workflow_def_id": "again"})})
         result = await (await wonder.start(await wonder.deploy(endless))).wait()
         assert result.status == "failed"
-        runs = (await list_runs(wonder.app.store, wonder.app.home.project_id)).items
+        runs = (await list_runs(wonder.store, wonder.home.project_id)).items
         assert max(header.depth for header in runs) == 3
         assert any(header.error and header.error.code == "CHILD_FAILED" for header in runs)
         deepest = next(header for header in runs if header.depth == 3)
@@ -158,17 +158,19 @@ async def test_calls_can_not_be_nested_deeper_than_call_depth_max(store_url: str
         assert "call_depth_max" in deepest.error.message
 
 
-async def test_functions_are_imported_from_a_folder_where_that_is_allowed(store_url: str, tmp_path: Path) -> None:
+async def test_functions_are_imported_from_modules_that_were_named(store_url: str, tmp_path: Path) -> None:
     """ACT-10, `python`."""
     # A name of its own for each test: what a process has imported it keeps.
     module = f"greetings_{tmp_path.name}"
-    (tmp_path / f"{module}.py").write_text("def say(name):\n    return {'line': 'hello ' + name}\n")
+    (tmp_path / f"{module}.py").write_text(
+        "import wonder\n@wonder.function\ndef say(name):\n    return {'line': 'hello ' + name}\n"
+    )
     node = {
         "action": {"kind": "python", "implementation": {"function": f"{module}:say"}},
         "input_mapping": {"name": "$.input.name"},
         "output_mapping": {"output.line": "$.line"},
     }
-    async with open_wonder(store_url, import_roots=[tmp_path]) as wonder:
+    async with open_wonder(store_url, modules=[module], module_folders=[tmp_path]) as wonder:
         workflow = await wonder.deploy(bundle("greet", {"only": node}))
         assert (await (await wonder.start(workflow, {"name": "Ada"})).wait()).output == {"line": "hello Ada"}
     async with open_wonder(store_url) as wonder:
@@ -182,7 +184,7 @@ async def test_starting_a_disabled_workflow_is_refused(store_url: str) -> None:
         workflow = await wonder.deploy(bundle("off", {"only": update()}))
         with pytest.raises(WorkflowDisabled):
             await wonder.start(workflow.model_copy(update={"enabled": False}))
-        assert await live_run_ids(wonder.app.store) == []
+        assert await live_run_ids(wonder.store) == []
 
 
 async def test_a_bad_input_is_refused_before_anything_is_stored(store_url: str) -> None:
@@ -192,7 +194,7 @@ async def test_a_bad_input_is_refused_before_anything_is_stored(store_url: str) 
         for given in ({}, {"items": ["a"]}, [], {"items": [1.5]}):
             with pytest.raises(InputRefused):
                 await wonder.start(workflow, given)
-        assert (await list_runs(wonder.app.store, wonder.app.home.project_id)).items == []
+        assert (await list_runs(wonder.store, wonder.home.project_id)).items == []
 
 
 async def test_an_output_that_does_not_fit_its_schema_fails_the_run(store_url: str) -> None:
@@ -221,7 +223,7 @@ async def test_an_idempotency_key_starts_one_run_however_often_it_comes(store_ur
         assert again.id == started[0].id
         with pytest.raises(IdempotencyKeyReused):
             await wonder.start(workflow, {"items": [2, 1]}, idempotency_key="order-7")
-        assert len((await list_runs(wonder.app.store, wonder.app.home.project_id)).items) == 1
+        assert len((await list_runs(wonder.store, wonder.home.project_id)).items) == 1
 
 
 async def test_many_runs_at_once_each_end_once(store_url: str) -> None:

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from support.systems import bundle, calls, running, until
-from wonder.app import open_app
-from wonder.app.api import Wonder
-from wonder.app.opening import open_wonder
+from wonder.app.application import Application
+from wonder.app.opening import open_app, open_wonder
 from wonder.app.schedules import create_schedule, delete, next_times, pause, resume
+from wonder.clock import SystemClock
 from wonder.coordinator import scheduling
 from wonder.coordinator.scheduling import LOOK_MS, Scheduler
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.workflows import Workflow
-from wonder.executor.environment import SystemEnvironment, Timer
 from wonder.storage.archive import archive_resource
 from wonder.storage.errors import DiskFull
 from wonder.storage.resource_errors import InUse
@@ -56,23 +55,23 @@ async def backdate(store: Store, minutes: int, name: str = "often") -> None:
 async def prepare(url: str, *, minutes: int = 60, **schedule: Any) -> None:
     """Store the workflow and its schedule, and miss some times; they are planned 55, 45, … and 5 minutes ago."""
     async with open_app(url) as app:
-        await app.deploy(load_value(definition(**schedule)))
+        await app.deploy_loaded(load_value(definition(**schedule)))
         await backdate(app.store, minutes)
 
 
-async def stored(wonder: Wonder, name: str = "often") -> StoredSchedule:
-    return await find_schedule(wonder.app.store, wonder.app.home.project_id, name)
+async def stored(wonder: Application, name: str = "often") -> StoredSchedule:
+    return await find_schedule(wonder.store, wonder.home.project_id, name)
 
 
-async def inputs(wonder: Wonder) -> list[str]:
+async def inputs(wonder: Application) -> list[str]:
     """Give what runs were started with, in the order of their planned times."""
-    rows = await wonder.app.store.query(
+    rows = await wonder.store.query(
         "SELECT f.run_id FROM schedule_firings AS f JOIN runs ON runs.id = f.run_id ORDER BY f.planned_ms"
     )
     return [str(run_id) for (run_id,) in rows]
 
 
-async def settled(wonder: Wonder, minutes_due: float = 1) -> StoredSchedule:
+async def settled(wonder: Application, minutes_due: float = 1) -> StoredSchedule:
     """Wait until the schedule has nothing to do for the next minutes."""
 
     async def look() -> StoredSchedule | None:
@@ -158,7 +157,7 @@ async def test_cancel_previous_ends_the_run_before_and_starts_the_next(store_url
     async with running(store_url, work=gate) as wonder:
         await wonder.deploy(definition(every_ms=1_000, starts_at=None, overlap="cancel_previous"))
         await until(lambda: _true(len(gate.begun) >= 2))
-        await pause(wonder.app, "often")
+        await pause(wonder, "often")
         first, second, *_ = await inputs(wonder)
         assert (await wonder.wait(first)).status == "cancelled"
         gate.open.set()
@@ -179,13 +178,13 @@ async def test_a_schedule_that_is_deployed_while_the_engine_runs_starts_runs_at_
     async with running(store_url, work=quick) as wonder:
         await wonder.deploy(definition(every_ms=1_000, starts_at=None, overlap="allow"))
         await until(lambda: _true_at_least(wonder, 2))
-        await pause(wonder.app, "often")
+        await pause(wonder, "often")
         for run_id in await inputs(wonder):
             output: Any = (await wonder.wait(run_id)).output
             assert datetime.fromisoformat(output["at"]).microsecond == 0
 
 
-async def _true_at_least(wonder: Wonder, count: int) -> bool:
+async def _true_at_least(wonder: Application, count: int) -> bool:
     return len(await inputs(wonder)) >= count
 
 
@@ -199,7 +198,7 @@ async def test_the_input_tells_of_the_planned_time_in_the_schedules_zone(store_u
     whole["workflow"]["nodes"]["work"]["input_mapping"] = {"at": "$.input"}
     announce_zones()
     async with open_app(store_url) as app:
-        await app.deploy(load_value(whole))
+        await app.deploy_loaded(load_value(whole))
         await backdate(app.store, 1_000_000)
     async with running(store_url, work=quick) as wonder:
         await settled(wonder)
@@ -215,10 +214,10 @@ async def test_a_start_that_is_refused_is_told_and_holds_up_no_other_schedule(
     """RES-3, CTL-17."""
     caplog.set_level(logging.CRITICAL)
     async with open_app(store_url) as app:
-        await app.deploy(load_value(definition()))
+        await app.deploy_loaded(load_value(definition()))
         off = {**bundle("off", {"work": calls("work", input_mapping={"at": "$.input.at"})}), "schedules": {}}
         off["schedules"] = {"other": definition()["schedules"]["often"]}
-        await app.deploy(load_value(off))
+        await app.deploy_loaded(load_value(off))
         async with app.store.transaction() as transaction:
             await transaction.run("UPDATE workflows SET enabled = $1 WHERE name = 'off'", [(False,)])
         for name in ("often", "other"):
@@ -246,7 +245,7 @@ async def test_an_input_that_a_newer_version_refuses_is_told_at_its_time(
         del newer["schedules"]
         newer["workflow"]["input_schema"] = {"type": "object", "properties": {"at": {"type": "integer"}}}
         newer["workflow"]["nodes"]["work"]["input_mapping"] = {}
-        await app.deploy(load_value(newer))
+        await app.deploy_loaded(load_value(newer))
     async with running(store_url, work=quick) as wonder:
         one = await settled(wonder)
     assert one.state.failed == 1
@@ -262,7 +261,7 @@ async def test_a_paused_schedule_starts_nothing_and_does_not_catch_up_when_it_is
         assert wonder.engine
         await wonder.engine.scheduler.look()
         assert await inputs(wonder) == []
-        assert not (await resume(wonder.app, "often")).paused
+        assert not (await resume(wonder, "often")).paused
         one = await settled(wonder)
         assert (await inputs(wonder), one.state.started) == ([], 0)
 
@@ -307,7 +306,7 @@ async def test_a_schedule_that_fails_while_it_catches_up_keeps_what_it_has_done(
         assert "DiskFull" in one.state.last_error
 
 
-async def _with_error(wonder: Wonder) -> StoredSchedule | None:
+async def _with_error(wonder: Application) -> StoredSchedule | None:
     one = await stored(wonder)
     return one if one.state.last_error else None
 
@@ -350,7 +349,7 @@ async def test_deploying_again_keeps_what_was_paused_and_done_and_other_times_co
     async with running(store_url, work=quick) as wonder:
         first = definition()
         await wonder.deploy(first)
-        await pause(wonder.app, "often")
+        await pause(wonder, "often")
         before = await stored(wonder)
         await wonder.deploy(first)
         assert await stored(wonder) == before
@@ -377,7 +376,7 @@ async def test_a_deleted_schedule_starts_nothing_and_its_name_is_free(store_url:
         await wonder.engine.scheduler.look()
         assert await inputs(wonder) == []
         fields = {"workflow": "report", "every_ms": 10 * MINUTE, "input": {"at": "@time"}}
-        again = await create_schedule(wonder.app, "often", fields, replaces=False)
+        again = await create_schedule(wonder, "often", fields, replaces=False)
         assert again.schedule.id != old.schedule.id
 
 
@@ -404,29 +403,23 @@ async def test_runs_that_are_fired_by_hand_in_one_millisecond_are_as_many_and_ta
         monkeypatch.setattr(wonder.engine.coordinator, "clock", StoodStill(at_ms))
         runs = [await wonder.fire_schedule("often") for _ in range(3)]
         assert len({run.id for run in runs}) == 3
-        rows = await wonder.app.store.query("SELECT planned_ms, run_id FROM schedule_firings ORDER BY planned_ms")
+        rows = await wonder.store.query("SELECT planned_ms, run_id FROM schedule_firings ORDER BY planned_ms")
         assert rows == [(at_ms + number, run.id) for number, run in enumerate(runs, 1)]
         for run in runs:
             await run.wait()
 
 
-class StoodStill:
+class StoodStill(SystemClock):
     """A clock that shows one time of day."""
 
     def __init__(self, at_ms: int) -> None:
-        self._at_ms, self._real = at_ms, SystemEnvironment()
+        self._at_ms = at_ms
 
     def now_ms(self) -> int:
         return self._at_ms
 
-    def monotonic_ms(self) -> float:
-        return self._real.monotonic_ms()
 
-    def after(self, milliseconds: float, call: Callable[[], None]) -> Timer:
-        return self._real.after(milliseconds, call)
-
-
-async def planned(wonder: Wonder) -> list[int]:
+async def planned(wonder: Application) -> list[int]:
     """Give the next time of the schedule."""
     return next_times((await stored(wonder)).schedule, (await stored(wonder)).state.after_ms, 1)
 
@@ -437,14 +430,14 @@ async def test_a_run_that_is_there_for_a_planned_time_is_found_and_not_started_t
     async with running(store_url, work=quick) as wonder:
         await settled(wonder)
         before = await inputs(wonder)
-        await backdate(wonder.app.store, 60)
+        await backdate(wonder.store, 60)
         await settled(wonder)
         assert await inputs(wonder) == before
         # Also with another input: the run of that time was started before the input was changed.
         other = definition(catch_up="all", overlap="allow", input={"at": "@date"})
         other["schedules"]["often"]["starts_at"] = (await stored(wonder)).schedule.starts_at
         await wonder.deploy(other)
-        await backdate(wonder.app.store, 60)
+        await backdate(wonder.store, 60)
         one = await settled(wonder)
         assert (await inputs(wonder), one.state.last_error) == (before, None)
         assert len(before) == 6
@@ -466,7 +459,7 @@ async def test_ten_thousand_schedules_that_are_not_due_cost_one_look(store_url: 
     async with open_wonder(store_url, runs="own") as wonder:
         await wonder.deploy(definition(paused=True))
         one = await stored(wonder)
-        async with wonder.app.store.transaction() as transaction:
+        async with wonder.store.transaction() as transaction:
             rows = [(f"S{number:05}", number) for number in range(10_000)]
             await transaction.run(
                 "INSERT INTO schedules (id, project_id, name, created_at, updated_at, description, workflow_id, cron, "
@@ -487,7 +480,7 @@ async def test_ten_thousand_schedules_that_are_not_due_cost_one_look(store_url: 
         assert counting() == (2, 1)
 
 
-def _count_reads(wonder: Wonder) -> Callable[[], tuple[int, int]]:
+def _count_reads(wonder: Application) -> Callable[[], tuple[int, int]]:
     """Count how often the database is asked, and how many rows it gives."""
     assert wonder.engine
     coordinator, asked, given = wonder.engine.coordinator, 0, 0
@@ -539,4 +532,4 @@ async def test_what_a_schedule_can_not_start_is_refused_before_it_is_stored(stor
         with pytest.raises(DefinitionRefused) as refusal:
             await wonder.deploy(definition(input={"at": 3}))
         assert [fault.code for fault in refusal.value.faults] == ["input_refused"]
-        assert await wonder.app.store.query("SELECT id FROM schedules") == []
+        assert await wonder.store.query("SELECT id FROM schedules") == []

@@ -83,7 +83,8 @@ async def test_nobody_is_left_waiting_when_the_reading_is_cancelled() -> None:
     source = Source()
     shared = SharedReads(source.read)
     first, reading = await asked(shared)
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0)
+    assert source.reads == 1, "it has begun"
     later = asyncio.create_task(shared.get("a"))
     await asyncio.sleep(0)
     reading.cancel()

@@ -12,10 +12,10 @@ from support.definitions import update
 from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import bundle, calls, line, no_run_in_memory, open_item, running, status_of, until, waits
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.python import current_context
-from wonder.app.api import Run
+from wonder.actions.python.kind import current_context
+from wonder.app.results import Run
 from wonder.storage.runs.headers import children_of_run
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.reading import events_of_run
 from wonder.storage.store import Store
 
 ASK = waits("human_input", {"prompt": "?", "schema": {}})
@@ -151,7 +151,7 @@ async def test_tsk_6_a_person_can_see_inside_a_task_afterwards(store_url: str) -
     async with running(store_url, first=dict, unsteady=unsteady) as wonder:
         run = await wonder.start(await wonder.deploy(definition))
         assert (await run.wait()).output == {"tries": 2}
-        events = {event.type: event for event in await events_of_run(wonder.app.store, run.id)}
+        events = {event.type: event for event in await events_of_run(wonder.store, run.id)}
         event = events["node_completed"]
         told: Any = event.metadata
         assert (told["attempts"], event.tokens, event.cost_usd) == (2, 14, 1.0)
@@ -179,14 +179,14 @@ async def test_lay_3_what_waits_holds_nothing_and_survives_restarts(store_url: s
             await wonder.deploy({**bundle("waits", nodes, transitions), "workflows": {"inner": INNER}})
         )
         await status_of(wonder, run, "waiting")
-        await until(lambda: children_of_run(wonder.app.store, run.id))
+        await until(lambda: children_of_run(wonder.store, run.id))
         await no_run_in_memory(wonder)
     async with running(store_url) as wonder:
-        (child,) = await children_of_run(wonder.app.store, run.id)
-        await wonder.answer((await open_item(wonder, Run(child.id, wonder))).id, {})
-        await wonder.answer((await open_item(wonder, Run(run.id, wonder))).id, {})
+        (child,) = await children_of_run(wonder.store, run.id)
+        await wonder.answer((await open_item(wonder, Run(child.id, wonder.wait))).id, {})
+        await wonder.answer((await open_item(wonder, Run(run.id, wonder.wait))).id, {})
         await wonder.send_event("go", "k", {})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert (await wonder.wait(run.id)).status == "completed"
 
 
@@ -199,7 +199,7 @@ async def test_lay_3_the_time_out_of_a_task_that_waits_is_a_durable_timer(store_
         await status_of(wonder, run, "waiting")
     await asyncio.sleep(1)
     async with running(store_url) as wonder:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             result = await wonder.wait(run.id)
         assert result.error
         assert result.error["code"] == "TASK_TIMEOUT"
@@ -240,7 +240,7 @@ async def test_fil_4_an_mcp_server_is_named_by_its_name_in_the_file(store_url: s
     }
     async with running(store_url) as wonder:
         await wonder.deploy({**bundle("tools", nodes, line(*servers)), "mcp_servers": servers})
-        rows = await wonder.app.store.query(
+        rows = await wonder.store.query(
             "SELECT mcp_servers.name, action_defs.name FROM mcp_servers JOIN action_defs "
             "ON action_defs.implementation ->> 'mcp_server_id' = mcp_servers.id ORDER BY 1"
         )

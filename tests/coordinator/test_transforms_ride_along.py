@@ -9,9 +9,8 @@ import pytest
 from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import assert_sound, bundle, calls, event_types, line, no_run_in_memory, until
 from wonder.actions.protocol import ActionContext
-from wonder.actions.transform import TransformAction
+from wonder.actions.transform.kind import TransformAction
 from wonder.coordinator import commits
-from wonder.definitions.records.actions import PURE_KINDS
 from wonder.language.values import JsonValue
 from wonder.storage.errors import ConnectionLost
 from wonder.storage.store import Entry, Fence, Store
@@ -183,10 +182,3 @@ async def test_phs_5_what_a_transform_gave_goes_with_a_commit_that_fails_and_is_
         assert stores[0].hits
         await no_run_in_memory(wonder)
     await assert_sound(store_url)
-
-
-async def test_the_kinds_that_say_that_they_are_pure_are_those_that_the_engine_takes_for_pure(store_url: str) -> None:
-    async with wonder_on(store_url, counted()[1]) as wonder:
-        assert wonder.engine
-        kinds = {kind.kind for kind in wonder.engine._registry if kind.pure}
-        assert kinds >= PURE_KINDS

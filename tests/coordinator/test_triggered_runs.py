@@ -21,13 +21,14 @@ from support.systems import (
 )
 from support.triggers import fired, give, source, target, trigger, triggered
 from wonder.actions.protocol import ActionFailed
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.coordinator import admission
 from wonder.definitions.records.workflows import Workflow
 from wonder.storage.archive import archive_resource
 from wonder.storage.named_resources import put_resource
 from wonder.storage.runs.headers import list_runs, load_header
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.reading import events_of_run
 from wonder.storage.runs.triggering import firings_of_run, trigger_status
 
 PICKY = target("picky", input_schema={"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}})
@@ -117,23 +118,23 @@ async def test_each_trigger_does_what_its_refs_and_its_target_say(store_url: str
         refused = firings[15].failure
         assert refused
         assert "item 1" in refused.message
-        events = [event for event in await events_of_run(wonder.app.store, run.id) if "trigger_" in event.type]
+        events = [event for event in await events_of_run(wonder.store, run.id) if "trigger_" in event.type]
         names = {"triggered": "trigger_fired", "skipped": "trigger_skipped", "failed": "trigger_failed"}
         kinds = {event.metadata["trigger"]: (event.type, event.metadata["runs"]) for event in events}
         assert kinds == {n: (names[one[1]], one[2]) for n, one in enumerate(OUTCOMES)}
         assert len(events) == len(OUTCOMES)
 
 
-async def _disable(wonder: Wonder, name: str) -> None:
+async def _disable(wonder: Application, name: str) -> None:
     workflow = await wonder.workflow(name)
-    async with wonder.app.store.transaction() as transaction:
+    async with wonder.store.transaction() as transaction:
         await put_resource(transaction, workflow.model_copy(update={"enabled": False}))
 
 
-async def _archive(wonder: Wonder, name: str) -> None:
+async def _archive(wonder: Application, name: str) -> None:
     workflow = await wonder.workflow(name)
-    async with wonder.app.store.transaction() as transaction:
-        await archive_resource(transaction, Workflow, workflow.id, at=wonder.app.clock())
+    async with wonder.store.transaction() as transaction:
+        await archive_resource(transaction, Workflow, workflow.id, at=wonder.clock())
 
 
 async def test_the_status_of_triggers_is_null_without_any_and_triggered_when_all_are_skipped(store_url: str) -> None:
@@ -153,7 +154,7 @@ async def test_a_trigger_names_its_target_by_id_as_well_unless_it_is_another_pro
         one = await wonder.deploy(bundle("one", {"only": update(**{"output.version": "1"})}))
         await wonder.deploy(bundle("one", {"only": update(**{"output.version": "2"})}))
         other = await wonder.deploy(bundle("other", {"only": update()}))
-        async with wonder.app.store.transaction() as transaction:
+        async with wonder.store.transaction() as transaction:
             await put_resource(transaction, one.model_copy(update={"pinned_version": 1}))
             columns = "id, workspace_id, name, created_at, updated_at"
             fields = "'P2', workspace_id, 'p2', created_at, updated_at"
@@ -184,8 +185,8 @@ async def test_only_a_run_that_completed_fires_its_triggers(store_url: str) -> N
         await wonder.cancel(cancelled.id)
         assert (await cancelled.wait()).status == "cancelled"
         for run in (failed, cancelled):
-            assert await firings_of_run(wonder.app.store, run.id) == []
-        assert len((await list_runs(wonder.app.store, wonder.app.home.project_id)).items) == 2
+            assert await firings_of_run(wonder.store, run.id) == []
+        assert len((await list_runs(wonder.store, wonder.home.project_id)).items) == 2
 
 
 async def test_a_trigger_of_the_phase_form_reads_what_a_step_gave(store_url: str) -> None:
@@ -219,15 +220,15 @@ async def test_triggers_lead_ten_levels_deep_and_no_further(store_url: str) -> N
 
         async def last() -> list[Any]:
             query = "SELECT run_id, error FROM trigger_firings WHERE status = 'failed'"
-            return await wonder.app.store.query(query)
+            return await wonder.store.query(query)
 
         ((run_id, error),) = await until(last)
         assert "TRIGGER_DEPTH" in str(error)
-        depths = await wonder.app.store.query("SELECT trigger_depth FROM triggered_runs ORDER BY 1")
+        depths = await wonder.store.query("SELECT trigger_depth FROM triggered_runs ORDER BY 1")
         assert depths == [(n,) for n in range(1, 11)]
-        parent = (await load_header(wonder.app.store, str(run_id))).parent_run_id
+        parent = (await load_header(wonder.store, str(run_id))).parent_run_id
         assert parent
-        origin = (await load_header(wonder.app.store, parent)).origin
+        origin = (await load_header(wonder.store, parent)).origin
         assert origin
         assert origin.depth == 10
 
@@ -270,10 +271,10 @@ async def test_a_triggered_run_that_failed_is_retried_as_often_as_its_trigger_sa
         assert (await wonder.triggers(won.id)).run_ids != [again]
 
 
-async def _retries(wonder: Wonder, run: Run, attempt: int, *, wait: bool = True) -> list[str]:
+async def _retries(wonder: Application, run: Run, attempt: int, *, wait: bool = True) -> list[str]:
     async def look() -> list[str]:
         query = "SELECT run_id FROM triggered_runs WHERE triggered_by_run_id = $1 AND attempt = $2"
-        return [str(id) for (id,) in await wonder.app.store.query(query, run.id, attempt)]
+        return [str(id) for (id,) in await wonder.store.query(query, run.id, attempt)]
 
     found: list[str] = await until(look) if wait else await look()
     return found
@@ -292,7 +293,7 @@ async def test_the_time_out_of_a_trigger_counts_instead_of_the_definitions(store
         assert (other.error.code, "30" in other.error.message) == ("WORKFLOW_TIMEOUT", True)
         by_hand = await wonder.start("slow")
         await open_item(wonder, by_hand)
-        assert (await load_header(wonder.app.store, by_hand.id)).status == "waiting"
+        assert (await load_header(wonder.store, by_hand.id)).status == "waiting"
 
 
 @pytest.mark.parametrize("own_timeout_ms", [None, 3_600_000])
@@ -306,12 +307,12 @@ async def test_what_a_person_forks_of_a_triggered_run_has_the_time_of_its_defini
     async with running(store_url, give=give) as wonder:
         run = await wonder.start(await wonder.deploy(source(trigger("slow", workflow_timeout_ms=30), slow=slow)))
         (other,) = await triggered(wonder, run)
-        events = await events_of_run(wonder.app.store, other.id)
+        events = await events_of_run(wonder.store, other.id)
         after = next(event.sequence for event in events if event.type == "workflow_timed_out") - 1
         forked = await wonder.fork(other.id, after)
         await status_of(wonder, forked, "waiting")
-        header = await load_header(wonder.app.store, forked.id)
-        timers = await wonder.app.store.query(f"SELECT due_ms FROM timers WHERE run_id = '{forked.id}'")
+        header = await load_header(wonder.store, forked.id)
+        timers = await wonder.store.query(f"SELECT due_ms FROM timers WHERE run_id = '{forked.id}'")
         expected = [] if own_timeout_ms is None else [(header.created_ms + own_timeout_ms,)]
         assert [tuple(row) for row in timers] == expected
 

@@ -9,12 +9,12 @@ import pytest
 
 from support.systems import bundle, calls, running
 from support.tasks import until
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 from wonder.observe.watching import Progress
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Store
 
-SECONDS = 20.0
+SECONDS = 60.0
 CANARY = "canary-of-progress"
 
 
@@ -67,7 +67,7 @@ async def test_what_a_run_tells_comes_to_whoever_watches_it_and_is_not_stored(st
         ]
         assert told_in_thread.is_set()
         assert len(wonder.engine.watchers) == 0
-        held = await everything(wonder.app.store)
+        held = await everything(wonder.store)
         assert "shouted" in held
         assert CANARY not in held
 

@@ -46,10 +46,10 @@ def test_a_large_or_tangled_graph_is_checked_in_linear_time() -> None:
             + [{"from": f"n{i}", "to": f"n{(i + 1) % many}"} for i in range(many)],
         ),
     ]
-    started = time.monotonic()
+    started = time.process_time()
     for tangle in tangles:
         faults_in(tangle)
-    assert time.monotonic() - started < SECONDS
+    assert time.process_time() - started < SECONDS
 
 
 def test_a_node_that_can_be_reached_in_too_many_ways_is_reachable_all_the_same() -> None:
@@ -115,9 +115,9 @@ def test_reads_are_parsed_once_however_many_names_there_are() -> None:
     reads = [f"input.f{i}" for i in range(1_000)]
     expression = "f0 IN (" + ", ".join(f"f{i}" for i in range(1_000)) + ")"
     condition = {"type": "expression", "expr": expression, "reads": reads}
-    started = time.monotonic()
+    started = time.process_time()
     assert codes_in(graph(2, [{"from": "n0", "to": "n1", "condition": condition}])) == ["no_way_out"]
-    assert time.monotonic() - started < SECONDS
+    assert time.process_time() - started < SECONDS
 
 
 @pytest.mark.parametrize(
@@ -312,8 +312,8 @@ def test_long_lists_are_compared_by_position_and_short_ones_by_likeness() -> Non
     assert [(one.path, one.removed, one.added) for one in short] == [((1,), True, False), ((3,), False, True)]
     before: list[Any] = [i % 7 for i in range(20_000)]
     after: list[Any] = [*(i % 5 for i in range(20_000)), 9]
-    started = time.monotonic()
+    started = time.process_time()
     found = list(differences(before, after))
-    assert time.monotonic() - started < SECONDS
+    assert time.process_time() - started < SECONDS
     assert found[-1] == Difference((20_000,), None, 9, added=True)
     assert list(differences([*before, 9], [*before, 8, 9])) == [Difference((20_000,), None, 8, added=True)]

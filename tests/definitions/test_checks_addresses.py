@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from support.definitions import codes_in, faults_in
+from wonder.definitions.catalog import Allowed, Catalog
+from wonder.definitions.loading import load_value
+from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 
 BAD = [
     "http://[::1",
@@ -14,6 +17,9 @@ BAD = [
     "http://",
     "http://a b/",
     "http://axn--/",
+    "http://[::1]64/",  # for a client the port 64, for urllib the usual one
+    "http://api.example.com[::1]/",
+    "http://[v1.a]/",
 ]
 
 
@@ -26,6 +32,26 @@ def local(**config: Any) -> dict[str, Any]:
 def mcp(url: str = "http://[::1]:8080/mcp", **headers: str) -> dict[str, Any]:
     """A file with an MCP server."""
     return {"mcp_servers": {"s": {"transport": "http", "url": url, "headers": headers}}}
+
+
+def test_res_6_a_model_that_the_operator_does_not_allow_or_price_is_named_before_it_is_used() -> None:
+    """Warnings: settings may change before it is used."""
+
+    def codes(workspace: dict[str, Any], **config: Any) -> list[str]:
+        allowed = Allowed(WorkspaceSettings.model_validate(workspace), ProjectSettings())
+        faults = load_value(local(**config)).check(Catalog(allowed=allowed))
+        assert all(fault.severity == "warning" and fault.path[-1] == "base_url" for fault in faults)
+        return [fault.code for fault in faults]
+
+    budget = {"budget": {"max_monthly_spend_cents": 5}}
+    price = {"provider": "local", "model_id": "x", "input_usd_per_million": 0, "output_usd_per_million": 0}
+    listed = {"model_prices": [{**price, "base_url": "http://LOCALHOST:8080/v1/"}]}
+    assert codes({}) == []
+    assert codes({"allowed_model_base_urls": []}) == ["base_url_not_allowed"]
+    assert codes({"allowed_model_base_urls": ["http://localhost:8080/v1"]}) == []
+    assert codes(budget) == ["price_unknown"]
+    assert codes({**budget, **listed}) == []
+    assert codes({**budget, **listed}, base_url="http://localhost:8081/v1") == ["price_unknown"]
 
 
 @pytest.mark.parametrize("url", BAD)

@@ -169,6 +169,6 @@ def test_what_is_only_called_like_secrets_is_no_secret(definition: dict[str, Any
 
 
 def test_the_fields_that_may_hold_secrets_exist() -> None:
-    records = [*KINDS.own.values(), ModelProfileBody, StdioServer, HttpServer]
+    records = [*(kind.configuration for kind in KINDS.own.values()), ModelProfileBody, StdioServer, HttpServer]
     assert all(record.secret_fields <= record.model_fields.keys() for record in records)
     assert sum(bool(record.secret_fields) for record in records) == 5

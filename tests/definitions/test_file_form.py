@@ -1,13 +1,13 @@
-"""The file form (SPEC 12): what is written in line becomes records of its own, and all faults are told at once."""
+"""The file form (FIL-1 to FIL-7): what is written in line becomes records, and all errors are reported at once."""
 
 from typing import Any
 
 import pytest
 
 from support.definitions import GREET_EVERYONE, NOTHING, codes_in, faults_in, noop, workflow
+from wonder.actions.update_context.record import UpdateContext
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_text, load_value
-from wonder.definitions.records.implementations import UpdateContext
 
 
 def bundle_of(definition: str | dict[str, Any]) -> Any:
@@ -20,6 +20,7 @@ def test_the_example_of_the_specification_is_valid() -> None:
 
 
 def test_fil_1_an_action_in_line_becomes_a_one_step_task() -> None:
+    """LAY-1: a node names a task, whose step names the action."""
     definitions = bundle_of(workflow({"call": noop()})).definitions
     task = definitions.tasks["test.call"]
     assert definitions.workflows["test"].nodes["call"].task.name == "test.call"

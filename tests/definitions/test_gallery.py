@@ -93,7 +93,7 @@ def test_a_file_with_errors_stores_nothing_at_all(
     assert main(["deploy", "--db", f"sqlite:///{database}", *refused]) == 2
     shown = capsys.readouterr().out
     assert all(f"✗ {name}: " in shown for name in refused)
-    assert shown.count("; nothing of it was stored\n") == len(refused)
+    assert shown.count("; nothing was stored\n") == len(refused)
     connection = apsw.Connection(str(database))
     tables = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     assert {"workflow_defs", "task_defs", "action_defs", "workflows", "prompt_specs", "libraries"} < set(tables)

@@ -1,4 +1,4 @@
-"""Reading JSON files (SPEC 12, CTX-7): strict, with the place of every fault."""
+"""Reading JSON files (CTX-7): strict, with the place of every fault."""
 
 import json
 

@@ -5,6 +5,7 @@ from typing import Any
 from support.engine_runs import Player, workflow
 from wonder.engine.control import check_answer
 from wonder.engine.decisions import DispatchTask, RequestInput, WithdrawInput
+from wonder.engine.events import BUDGET_ALERT, BudgetAlert
 from wonder.engine.facts import CancelRequested, InputGiven, PauseRequested, ResumeRequested, TaskCompleted, TaskFailed
 from wonder.engine.failure import Failure
 
@@ -81,6 +82,7 @@ def test_ctl_16_a_paused_run_begins_the_node_again_when_it_is_resumed() -> None:
 
 def test_evt_1_what_an_action_notes_becomes_an_event_of_its_token() -> None:
     player = Player(workflow({"a": {}}, [])).start()
-    player.bring(TaskCompleted(player.token("a").id, {}, noted=(("budget_alert", {"scope": "project"}),)))
+    told: BudgetAlert = {"scope": "project", "id": "p", "name": "P", "month": "2026-11", "threshold_cents": 5}
+    player.bring(TaskCompleted(player.token("a").id, {}, noted=(BUDGET_ALERT(told),)))
     (alert,) = player.events("budget_alert")
-    assert (alert.node_id, alert.metadata) == ("a", {"scope": "project"})
+    assert (alert.node_id, alert.metadata) == ("a", told)

@@ -260,7 +260,7 @@ def test_fan_outs_that_nest_without_end_fail_clearly() -> None:
 
 
 def test_branches_that_double_again_and_again_fail_before_they_take_all_memory() -> None:
-    """CTL-6: nested, they are bounded by what one foreach may make, times ten."""
+    """CTL-6, RES-6: nested, they are bounded by twice what one foreach may make."""
     compiled = workflow({"a": {}, "b": {}}, [{"from": "a", "to": "b"}, {"from": "b", "to": "b", "spawn_count": 2}])
     player = Player(compiled, Limits(foreach_limit=5)).start()
     player.complete("a")
@@ -268,5 +268,5 @@ def test_branches_that_double_again_and_again_fail_before_they_take_all_memory()
     while not player.run.ended:
         most = max(most, len(player.run.tokens))
         player.complete(f"b@{player.tokens('b')[0].path_id}")
-    assert player.error == "TOO_MANY_BRANCHES"
-    assert most == 50
+    assert player.error == "RUN_LIMIT_LIVE_TOKENS"
+    assert most == 10

@@ -113,7 +113,7 @@ def test_ctl_19_what_can_t_be_forked_or_retried_is_refused() -> None:
 @pytest.mark.parametrize("seed", range(200))
 def test_ctl_19_a_fork_at_any_event_of_any_run_goes_on_to_an_end(seed: int) -> None:
     random = Random(seed)
-    player = Player(random_workflow(random), Limits(foreach_limit=200, pure_nodes_max=20, nesting_max=4))
+    player = Player(random_workflow(random), Limits(foreach_limit=200, pure_nodes_max=20, nesting_max=4, singly_max=4))
     player.start(INPUT)
     _drive(player, random, 60)
     if player.run.sequence < 3:

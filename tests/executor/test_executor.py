@@ -10,7 +10,7 @@ import pytest
 from support.tasks import ORIGIN, Bench, action, bench, step, task, until
 from wonder.actions.errors import NotExecutable, UnknownKind
 from wonder.actions.protocol import ActionContext, ActionKind, Use
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 from wonder.actions.registry import ActionRegistry
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.fields import Record

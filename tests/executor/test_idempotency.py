@@ -7,7 +7,7 @@ import pytest
 
 from support.tasks import ORIGIN, ManualEnvironment, action, bench, step, task
 from wonder.actions.protocol import Origin
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 from wonder.definitions.records.actions import Execution, RetryPolicy
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.tasks import ManualEnvironment, action, bench, step, task
-from wonder.actions.python import current_context
+from wonder.actions.python.kind import current_context
 from wonder.executor.results import TaskResult
 
 NUMBER = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}

@@ -81,9 +81,9 @@ def compare_one(
     report.compared += 1
     report.failed_in_both += isinstance(theirs_value, Failed) and isinstance(ours_value, Failed)
     if not same(ours_value, theirs_value):
-        report.differences.append(f"{case.shown()}\n    value: Wonder {ours_value!r}, SQLite {theirs_value!r}")
+        report.differences.append(f"{case.shown()}\n    value: Application {ours_value!r}, SQLite {theirs_value!r}")
     if not same(ours_truth, theirs_truth):
-        report.differences.append(f"{case.shown()}\n    truth: Wonder {ours_truth!r}, SQLite {theirs_truth!r}")
+        report.differences.append(f"{case.shown()}\n    truth: Application {ours_truth!r}, SQLite {theirs_truth!r}")
 
 
 def _outcome(evaluate: Callable[[Any], Any], scope: Any) -> Any:

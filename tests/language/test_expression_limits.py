@@ -118,9 +118,9 @@ def test_a_long_text_can_still_be_read_and_cut() -> None:
 )
 def test_patterns_need_no_exponential_time(text: str, outcome: bool) -> None:
     expression = compile_expression(text, NAMES)
-    started = time.perf_counter()
+    started = time.process_time()
     assert expression.evaluate({"state": {"text": "a" * 20_000}}) is outcome
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 30
 
 
 def test_a_match_that_would_take_too_long_is_refused() -> None:
@@ -163,3 +163,19 @@ def test_strange_texts_give_an_expression_or_a_syntax_error(text: str) -> None:
 def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(ExpressionSyntax, match=r"U\+D800"):
         compile_expression("'\ud800'", NAMES)
+
+
+@pytest.mark.parametrize("digits", [300, 310, 100_000])
+def test_a_second_may_have_any_number_of_digits(digits: int) -> None:
+    # 309 of them are more than a double holds, and were no number.
+    assert evaluate("strftime('%f', state.a)", a=f"12:00:00.{'1' * digits}") == "00.111"
+    assert evaluate("time(state.a)", a=f"12:00:00.{'9' * digits}") == "12:00:00"
+
+
+def test_a_text_that_is_nearly_a_moment_is_read_in_time_that_its_length_decides() -> None:
+    # Blanks behind the time took the square of their number: a second for 16,000, and an hour for a megabyte.
+    begun = time.process_time()
+    for ending in ("!", "+01:00 !", "z!"):
+        assert evaluate("datetime(state.a)", a=f"2024-01-01 12:00{' ' * 100_000}{ending}") is None
+    assert evaluate("datetime(state.a)", a=f"2024-01-01 12:00{' ' * 100_000}+01:00 ") == "2024-01-01 11:00:00"
+    assert time.process_time() - begun < 10

@@ -134,8 +134,33 @@ def test_a_query_that_visits_too_much_is_stopped() -> None:
     for _ in range(190):
         deep = [deep]
     for text in ("$..*..*..*..*..*", "$[?$..[?$..[?$..*]]]"):
-        with pytest.raises(QueryTooLarge, match="visits more than 1,000,000 values"):
+        with pytest.raises(QueryTooLarge, match="visits and compares more than 1,000,000 values"):
             compile_query(text).find(deep)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$.rows[?$.one == $.other]",
+        "$.rows[?$.text <= $.same]",
+        "$.rows[?search($.text, 'x')]",
+        "$.rows[?search($.text, $.pattern)]",
+        "$.rows[?match($.short, '(a|b)*a(a|b){900}')]",
+    ],
+)
+def test_what_is_compared_or_matched_again_for_each_value_counts(text: str) -> None:
+    document = {
+        "rows": [1] * 2_000,
+        "one": [1] * 600,
+        "other": [1] * 600,
+        "text": "a" * 600_000,
+        "same": "".join(["a"] * 600_000),
+        "short": "a" * 2_000,
+        "pattern": "x",
+    }
+    with pytest.raises(QueryTooLarge):
+        compile_query(text).find(document)
+    compile_query(text).find(document | {"rows": [1]})
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "(.*)*x", "a{0,99}a{0,99}b"])

@@ -182,9 +182,19 @@ def chained(levels: int) -> Any:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_bomb_is_refused_in_bounded_time(schema, code):
-    began = time.perf_counter()
+    began = time.process_time()
     assert {fault.code for fault in schema_faults(schema)} == {code}
-    assert time.perf_counter() - began < 20  # generous: unbounded work would take years
+    assert time.process_time() - began < 60  # of the processor: it takes 2 seconds, and unbounded work years
+
+
+@pytest.mark.parametrize("keyword", ["minimum", "multipleOf", "const", "default"])
+def test_an_integer_that_no_validator_can_be_made_with_is_refused(keyword):
+    """Of a schema that was taken and could not be compiled, nobody could start a run or fail one."""
+    schema = {"properties": {"a": {keyword: 10**5_000}}}
+    [fault] = schema_faults(schema)
+    assert (fault.code, fault.path) == ("SCHEMA_BAD_VALUE", ("properties", "a", keyword))
+    assert codes({"minimum": 10**999 - 1}) == []
+    compile_validator({"minimum": 10**999 - 1})
 
 
 def test_a_schema_at_the_limits_is_taken():
@@ -213,10 +223,10 @@ def test_a_schema_that_refers_to_itself_in_many_ways_is_no_bomb():
     value: Any = 1
     for _ in range(190):
         value = {"x": value}
-    began = time.perf_counter()
+    began = time.process_time()
     assert compile_validator(schema).is_valid(value)
     assert not compile_validator(schema | {"not": {}}).is_valid(value)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 60
 
 
 def test_compiling_a_faulty_schema_raises_with_all_faults():

@@ -38,6 +38,18 @@ def test_integers_of_any_size_come_back() -> None:
         assert parse_json(canonical_json({"n": number})) == {"n": number}
 
 
+def test_long_integers_count_by_the_square_of_their_digits() -> None:
+    few = [10**9_000] * 10
+    assert parse_json(encode_json(few)) == check_value(few)
+    # To read all that 16 MB hold would take 15 seconds, and to write them again half of that.
+    many = "[" + ",".join(["9" * 9_000] * 20) + "]"
+    with pytest.raises(BadValue, match="too many long integers"):
+        parse_json(many)
+    with pytest.raises(BadValue, match="the value takes about"):
+        check_value([10**9_000] * 20)
+    assert len(str(parse_json("[" + ",".join(["9" * 100] * 100_000) + "]"))) > 10_000_000
+
+
 def test_equal_objects_have_one_canonical_text() -> None:
     assert canonical_json({"b": 1, "a": {"d": [], "c": {}}}) == '{"a":{"c":{},"d":[]},"b":1}'
     assert canonical_json({"b": 10**5000, "a": 1}).startswith('{"a":1,"b":1000')

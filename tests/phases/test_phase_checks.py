@@ -576,7 +576,7 @@ def test_phs_6_a_trigger_reads_the_output_the_input_and_every_step():
 
 
 def test_the_example_of_the_documentation_has_no_errors():
-    text = (Path(__file__).parents[2] / "docs" / "phases.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "phases.md").read_text("utf-8")
     example = read_source(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1], "phases.md").value
     workflow = PhaseWorkflow.model_validate(example)
     [source] = needs(workflow).transforms

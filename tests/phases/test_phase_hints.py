@@ -189,7 +189,7 @@ def test_an_error_stands_at_its_place_also_behind_a_step_that_can_not_be_read() 
     [
         ("the MCP server 's' is lost: it ended with exit status 1", "run the server's command by hand, in this folder"),
         ("the MCP server 's' is lost: … No module named 'mcp'", "this `python` has no mcp SDK"),
-        ("the MCP server 's' is new with this file; add --start-servers", ""),
+        ("the workspace does not allow the MCP server 's'", ""),
     ],
 )
 def test_why_a_server_can_not_be_asked_is_told_once_with_what_to_do(reason: str, hint: str) -> None:

@@ -12,6 +12,9 @@ from support.definitions import faults_in
 from wonder.cli.main import main
 
 FOLDER = Path(__file__).parents[2] / "samples" / "judges"
+PRICES = (
+    '[{"provider": "mock", "model_id": "scripted", "input_usd_per_million": 3, "output_usd_per_million": 15}]'  # README
+)
 RUN = ("run", str(FOLDER / "judges.yaml"), "--input", f"@{FOLDER / 'texts.json'}", "--key", "first")
 
 
@@ -47,7 +50,7 @@ def test_a_close_call_waits_for_a_person_and_goes_on_with_the_answer(capsys: pyt
     assert command(capsys, "answer", item, '{"accept": "perhaps"}')[0] == 2
     status, shown = command(capsys, "answer", item, '{"accept": true}')
     assert status == 0
-    assert "goes on with the next engine" in shown
+    assert "continue with `wonder run`" in shown
 
     results = answer(capsys, *RUN)["output"]["results"]
     assert [(one["title"], one["verdict"], one["decided_by"]) for one in results] == [
@@ -68,6 +71,7 @@ def test_a_close_call_waits_for_a_person_and_goes_on_with_the_answer(capsys: pyt
 def test_a_budget_that_is_too_small_stops_the_judges_before_they_are_asked(capsys: pytest.CaptureFixture[str]) -> None:
     """RES-6"""
     assert command(capsys, "deploy", str(FOLDER / "judges.yaml"))[0] == 0
+    assert command(capsys, "workspace", "set", "model_prices", PRICES)[0] == 0
     assert command(capsys, "project", "set", "budget.max_monthly_spend_cents", "0")[0] == 0
     status, shown = command(capsys, *RUN)
     assert status == 1
@@ -78,6 +82,7 @@ def test_a_budget_that_is_too_small_stops_the_judges_before_they_are_asked(capsy
 def test_a_person_can_extend_the_budget_where_the_project_asks_one(capsys: pytest.CaptureFixture[str]) -> None:
     """RES-6: the run comes to rest there, and the question shows how it is answered."""
     assert command(capsys, "deploy", str(FOLDER / "judges.yaml"))[0] == 0
+    assert command(capsys, "workspace", "set", "model_prices", PRICES)[0] == 0
     assert command(capsys, "project", "set", "budget.max_monthly_spend_cents", "0")[0] == 0
     assert command(capsys, "project", "set", "budget.on_exceeded", "human_gate")[0] == 0
     status, shown = command(capsys, *RUN)

@@ -1,4 +1,4 @@
-"""The 43 control-flow patterns: each sample obeys its pattern, on both databases (docs/patterns.md)."""
+"""The 43 control-flow patterns: each sample obeys its pattern, on both databases (docs/reference/patterns.md)."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from simulation.plays import FILES, PLAYS
 from support.definitions import faults_in
 from support.patterns import playing
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "patterns.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "reference" / "patterns.md").read_text(encoding="utf-8")
 
 
 def test_there_is_a_sample_and_a_play_for_each_of_the_43_patterns() -> None:
@@ -25,7 +25,7 @@ def test_a_sample_has_no_fault_not_even_a_warning_and_says_what_it_shows(number:
     assert header[0].startswith(f"# WCP-{number} ")
     assert 2 <= header[0].count("\n") <= 5
     (row,) = re.findall(rf"^\| {number} \|.*$", DOCUMENT, re.MULTILINE)
-    assert f"(../samples/patterns/{FILES[number].name})" in row
+    assert f"(../../samples/patterns/{FILES[number].name})" in row
     assert row.split("|")[2].strip() == re.sub(r"# WCP-\d+ (.*?): .*", r"\1", header[0].splitlines()[0])
 
 

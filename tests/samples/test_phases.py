@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.systems import running, status_of, until
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.cli.main import main
 from wonder.definitions.faults import DefinitionRefused
 
@@ -36,21 +36,22 @@ def sample(name: str) -> dict[str, Any]:
     return read
 
 
-async def output_of(wonder: Wonder, definition: dict[str, Any]) -> Any:
+async def output_of(wonder: Application, definition: dict[str, Any]) -> Any:
     """Deploy and run a sample to its end."""
-    workflow = await wonder.deploy(definition, start_servers=True)
+    servers = definition.get("mcp_servers", {})
+    workflow = await wonder.deploy(definition, allow_mcp=servers)
     result = await (await wonder.start(workflow)).wait()
     assert result.status == "completed", result.error
     return result.output
 
 
-async def outputs_of(wonder: Wonder, workflow: str, number: int) -> list[Any]:
+async def outputs_of(wonder: Application, workflow: str, number: int) -> list[Any]:
     """Wait until so many runs of a workflow have completed, and give their outputs."""
     found = (await wonder.workflow(workflow)).id
 
     async def look() -> list[Any] | None:
         sql = "SELECT output FROM runs WHERE workflow_id = $1 AND status = 'completed' ORDER BY id"
-        rows = await wonder.app.store.query(sql, found)
+        rows = await wonder.store.query(sql, found)
         return [json.loads(str(row[0])) for row in rows] if len(rows) >= number else None
 
     outputs: list[Any] = await until(look, 60)
@@ -62,7 +63,9 @@ async def test_every_example_of_the_source_runs(store_url: str) -> None:
     async with running(store_url) as wonder:
         for name, output in OUTPUTS.items():
             assert await output_of(wonder, sample(name)) == output, name
-        waiting = await wonder.start(await wonder.deploy(FOLDER / "wait-for-job.json", start_servers=True))
+        servers = sample("wait-for-job")["mcp_servers"]
+        workflow = await wonder.deploy(FOLDER / "wait-for-job.json", allow_mcp=servers)
+        waiting = await wonder.start(workflow)
         await status_of(wonder, waiting, "waiting")
         await wonder.cancel(waiting.id)
         soon = sample("wait-for-job")
@@ -74,9 +77,10 @@ async def test_every_example_with_triggers_chains_its_workflows(store_url: str) 
     """PHS-6: one for each item of a list, or the one of two that the output asks for."""
     async with running(store_url) as wonder:
         for name in TARGETS:
-            await wonder.deploy(FOLDER / f"{name}.json", start_servers=True)
+            servers = sample(name).get("mcp_servers", {})
+            await wonder.deploy(FOLDER / f"{name}.json", allow_mcp=servers)
         with pytest.raises(DefinitionRefused, match="Missing required 'Output' interface declaration"):
-            await wonder.deploy(FOLDER / "batch-dispatcher-without-types.json", start_servers=True)
+            await wonder.deploy(FOLDER / "batch-dispatcher-without-types.json")
         batch = await output_of(wonder, sample("batch-dispatcher"))
         assert [item["id"] for item in batch["items"]] == ["x", "y", "z"]
         labels = [{"label": "b-7/x: 300"}, {"label": "b-7/y: 500"}, {"label": "b-7/z: 800"}]
@@ -95,7 +99,7 @@ def test_the_first_steps_run_as_their_page_says(
     """All kinds of steps, a trigger and a schedule; commands are started in the folder that one is in."""
     monkeypatch.chdir("samples/phases/first")
     monkeypatch.setenv("WONDER_DATABASE_URL", f"sqlite:///{tmp_path / 'first.db'}")
-    assert main(["deploy", "tell-customer.yaml", "charge-orders.yaml", "--start-servers"]) == 0
+    assert main(["deploy", "tell-customer.yaml", "charge-orders.yaml", "--allow-mcp", "shop"]) == 0
     deployed = capsys.readouterr().out
     assert "warning" not in deployed
     assert "schedule nightly (new or changed)" in deployed
@@ -109,7 +113,8 @@ def test_phs_4_the_mistakes_of_the_source_are_told_as_it_tells_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("WONDER_DATABASE_URL", f"sqlite:///{tmp_path / 'none.db'}")
-    assert main(["validate", str(FOLDER / "mistakes.json"), "--start-servers", "--json"]) == 2
+    allowed = ["--allow-mcp", "api", "--allow-mcp", "email"]
+    assert main(["validate", str(FOLDER / "mistakes.json"), *allowed, "--json"]) == 2
     shown = json.loads(capsys.readouterr().out)
     assert shown["error"] == "Workflow validation failed"
     mismatch, missing, untyped = shown["errors"]

@@ -8,7 +8,8 @@ from proof.hostile import deploy, run_all, workflow
 from proof.hostile_transforms import HOSTILE
 
 from support.systems import running
-from wonder.app.api import RunResult, Wonder
+from wonder.app.application import Application
+from wonder.app.results import RunResult
 
 HONEST = """type Input = { n: number };
 type Output = { n: number };
@@ -16,7 +17,7 @@ export default (input: Input): Output => ({ n: input.n + 1 });
 """
 
 
-async def honest(wonder: Wonder, n: int) -> RunResult:
+async def honest(wonder: Application, n: int) -> RunResult:
     """Run a transform that does no harm."""
     return await (await wonder.start("honest", {"n": n})).wait()
 

@@ -172,3 +172,30 @@ async def test_phs_5_a_value_may_be_as_deep_as_any_other_and_no_deeper(pool: Tra
     assert check_value(await run(pool, function, 200))
     with pytest.raises(TransformFailed, match="deeper than 200 levels"):
         await run(pool, function, 201)
+
+
+@pytest.mark.parametrize(
+    "meddling",
+    [
+        "String.prototype.slice = () => 'at '.repeat(10_000)",
+        "String.prototype.slice = () => ' (<input>:'.repeat(10_000)",
+        "String.prototype.slice = () => 'at f (<input>:' + '9'.repeat(5_000) + ':1)'",
+        "Object.prototype.toJSON = deep(() => ({ name: 'E', message: 'm', stack: '', more: nested(3_000) }))",
+        "Object.prototype.toJSON = deep(() => ({ name: 'E'.repeat(1e6), message: 'm'.repeat(1e6), stack: '' }))",
+        "Object.prototype.toJSON = deep(() => ({ reason: 'r'.repeat(1e6), path: Array(1e4).fill('p'.repeat(99)) }))",
+        "Object.prototype.toJSON = deep(() => [])",
+    ],
+)
+async def test_an_author_who_replaces_what_tells_of_a_failure_gets_another_message_and_no_more(
+    pool: TransformPool, meddling: str
+) -> None:
+    # The first one held up everybody by the square of its length, the third and fourth raised Python's own errors.
+    tools = """
+      const nested = (depth) => { let a = []; for (let i = 0; i < depth; i++) a = [a]; return a; };
+      const deep = (made) => function () { return Array.isArray(this) ? this : made(); };
+    """
+    with pytest.raises(TransformFailed) as caught:
+        await run(pool, f"() => {{ {tools} {meddling}; throw new Error('x'); }}")
+    assert caught.value.code in ("TRANSFORM_THREW", "TRANSFORM_NOT_JSON")
+    assert len(str(caught.value)) < 5_000
+    assert len(str(caught.value.details)) < 10_000

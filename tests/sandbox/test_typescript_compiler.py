@@ -4,13 +4,14 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from support.tasks import until
 from wonder.sandbox import typescript_process
-from wonder.sandbox.typescript import CompiledTransform, InvalidTypeScript, TypeScriptCompiler
-from wonder.sandbox.typescript_process import CompilerLimits, CompilerNotStarted
+from wonder.sandbox.typescript import CompileBudgetSpent, CompiledTransform, InvalidTypeScript, TypeScriptCompiler
+from wonder.sandbox.typescript_process import CompileBudget, CompilerLimits, CompilerNotStarted
 
 OUTPUT = "\ninterface Output {}\nexport default (input: Input): Output => ({});"
 DEEP = 5_000
@@ -92,6 +93,31 @@ async def test_phs_5_types_that_take_all_memory_are_a_fault() -> None:
         await compiler.close()
 
 
+async def test_phs_5_a_transform_has_a_budget_and_the_refusal_names_it(strict: TypeScriptCompiler) -> None:
+    assert "more than 1 seconds of computing, the budget of one transform" in await fault_of(strict, ENDLESS + OUTPUT)
+    limits = CompilerLimits()
+    assert (limits.cpu_seconds, limits.memory_bytes >> 20) == (3.0, 192), "docs/reference/transforms.md says so"
+
+
+async def test_phs_5_all_transforms_of_a_deployment_have_one_budget(strict: TypeScriptCompiler) -> None:
+    budget = CompileBudget(1.5)
+    bombs = [strict.compile(f"{ENDLESS}{OUTPUT}// {number}", budget) for number in range(4)]
+    refused = await asyncio.gather(*bombs, strict.compile(source(), budget), return_exceptions=True)
+    # The second begins while some of the budget is left; of the rest none is compiled.
+    assert [type(one) for one in refused] == [InvalidTypeScript] * 2 + [CompileBudgetSpent] * 3
+    assert "have taken 1.5 seconds of computing, the budget of one deployment" in str(refused[-1])
+    assert isinstance(await strict.compile(source()), CompiledTransform), "others have a budget of their own"
+
+
+async def test_phs_5_what_a_compilation_takes_is_counted() -> None:
+    compiler, budget = TypeScriptCompiler(), CompileBudget(0.001)
+    try:
+        await compiler.compile(source(), budget)
+        assert budget.is_spent
+    finally:
+        await compiler.close()
+
+
 async def test_phs_5_many_types_and_many_names_are_compiled_or_refused_with_a_reason() -> None:
     compiler = TypeScriptCompiler()
     wide = "type Input = {" + "".join(f"p{index}:1;" for index in range(10_000)) + "};"
@@ -132,6 +158,8 @@ async def test_phs_5_a_process_that_does_not_answer_is_ended_at_its_deadline() -
         await compiler.compile(source())
         (pid,) = compiler.pids
         os.kill(pid, signal.SIGSTOP)
+        # On a busy machine a thread of it may go on for a moment.
+        await until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
         compiler._lanes[next(iter(compiler._lanes))]._limits = CompilerLimits(wall_seconds=0.2)  # type: ignore[union-attr]
         assert (await fault_of(compiler, source("number"))).startswith("the source takes too long")
         assert not is_there(pid)

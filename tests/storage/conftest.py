@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.journals import CREATE, Owner
-from wonder.storage import sqlite_commits
+from wonder.storage.sqlite import commits as sqlite_commits
 
 
 @pytest.fixture

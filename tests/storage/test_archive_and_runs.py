@@ -259,7 +259,7 @@ async def test_res_5_a_workflow_can_go_once_its_last_run_has_ended(store_url: st
         deployed = await wonder.deploy(bundle("asks", {"first": ask, "second": ask}, line("first", "second")))
         run = await wonder.start(deployed)
         await status_of(wonder, run, "waiting")
-        store = wonder.app.store
+        store = wonder.store
         assert await runs_in_the_way(store, Workflow, deployed.id) == (run.id,)
         for _ in range(2):
             await wonder.answer((await open_item(wonder, run)).id, {})

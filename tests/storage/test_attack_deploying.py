@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from support.definitions import noop, workflow
-from wonder.app import App, new_ulid
+from wonder.app.application import Application
+from wonder.app.ids import new_ulid
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.records.workflows import Workflow
@@ -22,20 +23,20 @@ PYTHON = {"kind": "python", "implementation": {"function": "module:function"}}
 
 
 @pytest.fixture
-async def app(store: Store) -> App:
+async def app(store: Store) -> Application:
     """Wonder on an empty database."""
-    return App(store, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+    return Application(store, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
 
 
-async def deploy(app: App, definition: dict[str, Any]) -> Deployed:
-    return (await app.deploy(load_value(definition)))[0]
+async def deploy(app: Application, definition: dict[str, Any]) -> Deployed:
+    return (await app.deploy_loaded(load_value(definition)))[0]
 
 
 def calling(name: str) -> dict[str, Any]:
     return {"action": {"kind": "workflow_call", "implementation": {"workflow_def_id": name}}}
 
 
-async def test_res_4_two_libraries_of_one_file_may_each_name_something_of_the_other(app: App) -> None:
+async def test_res_4_two_libraries_of_one_file_may_each_name_something_of_the_other(app: Application) -> None:
     one: dict[str, Any] = {
         "tasks": {"t": {"steps": [{"ref": "s", "action": "two/x"}]}},
         "actions": {"x": PYTHON},
@@ -57,7 +58,7 @@ async def test_res_4_two_libraries_of_one_file_may_each_name_something_of_the_ot
     assert not any(stored.is_new for _, stored in again.others)
 
 
-async def test_res_4_a_bare_name_means_the_version_that_the_same_file_makes_in_a_library(app: App) -> None:
+async def test_res_4_a_bare_name_means_the_version_that_the_same_file_makes_in_a_library(app: Application) -> None:
     library = {"tasks": {"t": {"steps": [{"ref": "s", "action": PYTHON}]}}}
     await deploy(app, {"libraries": {"shared": library}})
     changed = {"tasks": {"t": {"description": "changed", "steps": [{"ref": "s", "action": PYTHON}]}}}
@@ -68,7 +69,7 @@ async def test_res_4_a_bare_name_means_the_version_that_the_same_file_makes_in_a
     assert (await load_definition(app.store, TaskDef, node.task_id, node.task_version)).description == "changed"
 
 
-async def test_lay_2_what_stands_in_line_is_stored_whatever_its_node_is_called(app: App) -> None:
+async def test_lay_2_what_stands_in_line_is_stored_whatever_its_node_is_called(app: Application) -> None:
     refs = ["a/b@2", "a-b-2", "a@b", "r" * 200, "r" * 199 + "s", 'x"; DROP TABLE workflow_defs; --', "é" * 200]
     document = workflow({ref: noop() for ref in refs}, name="w" * 200)
     document["workflow"]["transitions"] = [{"from": refs[0], "to": ref} for ref in refs[1:]]
@@ -81,7 +82,7 @@ async def test_lay_2_what_stands_in_line_is_stored_whatever_its_node_is_called(a
     assert [node.ref for node in written.definition.nodes] == refs
 
 
-async def test_res_7_a_workflow_is_found_by_its_name_and_by_its_ids(app: App) -> None:
+async def test_res_7_a_workflow_is_found_by_its_name_and_by_its_ids(app: Application) -> None:
     deployed = await deploy(app, workflow({"a": noop()}))
     assert deployed.main
     bound = await find_resource(app.store, Workflow, app.home.project_id, "test")

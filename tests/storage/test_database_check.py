@@ -10,7 +10,7 @@ from wonder.storage.context_tables import context_tables_of, register_context_ta
 from wonder.storage.definitions import StoredVersion, create_version
 from wonder.storage.migrate import known_migrations
 from wonder.storage.opening import open_store
-from wonder.storage.sqlite import SqliteStore
+from wonder.storage.sqlite.store import SqliteStore
 from wonder.storage.store import Store
 from wonder.storage.tenancy import Home, ensure_default
 from wonder.storage.url import SqliteAddress
@@ -44,7 +44,7 @@ async def run(store: Store, *statements: str) -> None:
 
 async def test_a_healthy_database_has_no_findings(store: Store, flow: StoredVersion) -> None:
     assert await check(store) == []
-    assert len(expected_tables(store.dialect)) == (49 if store.dialect == "sqlite" else 48)
+    assert len(expected_tables(store.dialect)) == (53 if store.dialect == "sqlite" else 52)
 
 
 async def test_a_server_that_does_not_keep_what_it_promised_is_a_warning(store: Store) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from support.definitions import GREET_EVERYONE, noop, workflow
-from wonder.app import App, new_ulid, open_app
+from wonder.app.application import Application
+from wonder.app.ids import new_ulid
+from wonder.app.opening import open_app
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_text, load_value
 from wonder.definitions.records.actions import ActionDef
@@ -18,6 +20,7 @@ from wonder.definitions.records.workflows import Workflow
 from wonder.storage.clock import utc_now
 from wonder.storage.definitions import Owner, load_definition, load_triggers
 from wonder.storage.deploying import Deployed
+from wonder.storage.mcp_approvals import list_approvals
 from wonder.storage.named_resources import find_resource, put_resource
 from wonder.storage.names import find_definition
 from wonder.storage.resource_errors import ServerFixed
@@ -27,17 +30,17 @@ from wonder.storage.written import load_written
 
 
 @pytest.fixture
-async def app(store: Store) -> AsyncIterator[App]:
+async def app(store: Store) -> AsyncIterator[Application]:
     """Wonder on an empty database."""
-    return App(store, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+    return Application(store, await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
 
 
-async def deploy(app: App, definition: str | dict[str, Any]) -> Deployed:
+async def deploy(app: Application, definition: str | dict[str, Any]) -> Deployed:
     loaded = load_text(definition, "test.yaml") if isinstance(definition, str) else load_value(definition)
-    return (await app.deploy(loaded))[0]
+    return (await app.deploy_loaded(loaded))[0]
 
 
-async def test_res_2_the_same_content_makes_no_new_version(app: App) -> None:
+async def test_res_2_the_same_content_makes_no_new_version(app: Application) -> None:
     first = await deploy(app, GREET_EVERYONE)
     again = await deploy(
         app,
@@ -53,7 +56,7 @@ async def test_res_2_the_same_content_makes_no_new_version(app: App) -> None:
 
 
 async def test_res_2_a_changed_action_makes_new_versions_of_all_that_is_made_of_it_and_of_nothing_else(
-    app: App,
+    app: Application,
 ) -> None:
     await deploy(app, GREET_EVERYONE)
     changed = await deploy(app, GREET_EVERYONE.replace("greetings:say", "greetings:shout"))
@@ -63,7 +66,7 @@ async def test_res_2_a_changed_action_makes_new_versions_of_all_that_is_made_of_
     assert changed.main.version == 2
 
 
-async def test_a_stored_workflow_comes_back_as_it_was_written(app: App) -> None:
+async def test_a_stored_workflow_comes_back_as_it_was_written(app: Application) -> None:
     await deploy(app, GREET_EVERYONE)
     written = await load_written(app.store, app.home.project_id, "greet-everyone")
     definition = written.form["workflow"]
@@ -82,7 +85,7 @@ async def test_a_stored_workflow_comes_back_as_it_was_written(app: App) -> None:
     assert written.form["actions"]["greet-everyone.start@1"]["implementation"] == {"updates": [], "scope": "workflow"}
 
 
-async def test_fil_6_deploying_leaves_enabled_and_pinned_version_alone(app: App) -> None:
+async def test_fil_6_deploying_leaves_enabled_and_pinned_version_alone(app: Application) -> None:
     await deploy(app, GREET_EVERYONE)
     bound = await find_resource(app.store, Workflow, app.home.project_id, "greet-everyone")
     assert bound is not None
@@ -95,7 +98,7 @@ async def test_fil_6_deploying_leaves_enabled_and_pinned_version_alone(app: App)
     assert (kept.enabled, kept.pinned_version) == (False, 1)
 
 
-async def test_res_4_a_name_without_a_version_is_stored_as_the_newest_number(app: App) -> None:
+async def test_res_4_a_name_without_a_version_is_stored_as_the_newest_number(app: Application) -> None:
     await deploy(app, GREET_EVERYONE)
     await deploy(app, GREET_EVERYONE.replace("greetings:say", "greetings:shout"))
     user = workflow({"a": {"task": "greet-one"}, "b": {"task": "greet-one@1"}}, [{"from": "a", "to": "b"}])
@@ -106,7 +109,7 @@ async def test_res_4_a_name_without_a_version_is_stored_as_the_newest_number(app
     assert (nodes["a"]["task"], nodes["b"]["task"]) == ("greet-one@2", "greet-one@1")
 
 
-async def test_res_4_names_are_found_in_libraries_and_in_two_they_are_ambiguous(app: App) -> None:
+async def test_res_4_names_are_found_in_libraries_and_in_two_they_are_ambiguous(app: Application) -> None:
     shared = {"tasks": {"shared": {"steps": [{"ref": "s", "action": noop()["action"]}]}}}
     await deploy(app, {"libraries": {"first": shared}})
     await deploy(app, workflow({"a": {"task": "shared"}}))
@@ -120,7 +123,7 @@ async def test_res_4_names_are_found_in_libraries_and_in_two_they_are_ambiguous(
     await deploy(app, workflow({"a": {"task": "second/shared@1"}}))
 
 
-async def test_res_7_an_id_stands_wherever_a_name_does_but_not_that_of_another_workspace(app: App) -> None:
+async def test_res_7_an_id_stands_wherever_a_name_does_but_not_that_of_another_workspace(app: Application) -> None:
     deployed = await deploy(app, GREET_EVERYONE)
     task_id = next(stored.id for kind, stored in deployed.others if kind == "task")
     await deploy(app, workflow({"a": {"task": task_id}}))
@@ -132,7 +135,7 @@ async def test_res_7_an_id_stands_wherever_a_name_does_but_not_that_of_another_w
         await deploy(app, workflow({"a": {"task": new_ulid()}}))
 
 
-async def test_a_library_can_not_name_what_is_in_one_project(app: App) -> None:
+async def test_a_library_can_not_name_what_is_in_one_project(app: Application) -> None:
     await deploy(app, GREET_EVERYONE)
     with pytest.raises(DefinitionRefused, match="there is no task 'greet-one'"):
         await deploy(app, {"libraries": {"shared": {"workflows": workflows_of({"a": {"task": "greet-one"}})}}})
@@ -144,7 +147,7 @@ def workflows_of(nodes: dict[str, Any]) -> dict[str, Any]:
     return {"inner": body}
 
 
-async def test_a_workflow_may_call_itself_and_others_of_its_file(app: App) -> None:
+async def test_a_workflow_may_call_itself_and_others_of_its_file(app: Application) -> None:
     call = {"kind": "workflow_call", "implementation": {"workflow_def_id": "test"}}
     definition = workflow({"a": {"action": call}})
     deployed = await deploy(app, definition)
@@ -158,7 +161,7 @@ async def test_a_workflow_may_call_itself_and_others_of_its_file(app: App) -> No
     assert not again.main.is_new
 
 
-async def test_everything_else_of_a_bundle_is_stored_and_named_by_id(app: App) -> None:
+async def test_everything_else_of_a_bundle_is_stored_and_named_by_id(app: Application) -> None:
     definition = {
         **workflow(
             {
@@ -196,7 +199,7 @@ async def test_everything_else_of_a_bundle_is_stored_and_named_by_id(app: App) -
     assert (trigger.workflow_id, trigger.inputs) == ("test", {"x": "@output"})
 
 
-async def test_res_6_a_bundle_can_not_change_a_server_that_the_workspace_allows(app: App) -> None:
+async def test_res_6_a_bundle_can_not_change_a_server_that_the_workspace_allows(app: Application) -> None:
     """What an admin has allowed is the server that was there then, and not whatever a file calls by its name."""
 
     def serves(*command: str) -> dict[str, Any]:
@@ -215,11 +218,14 @@ async def test_res_6_a_bundle_can_not_change_a_server_that_the_workspace_allows(
     stored = await find_resource(app.store, McpServer, app.home.project_id, "git")
     assert isinstance(stored, McpServer)
     assert stored.connection.command == ["mcp-server-git"]  # type: ignore[union-attr]
+    loaded = load_value(serves("mcp-server-git", "--debug"))
+    await app.deploy_loaded(loaded, allow_mcp=["git"])
+    assert (await list_approvals(app.store, app.home.project_id))[0].what == '["mcp-server-git","--debug"]'
     await allow([])
     await deploy(app, serves("mcp-server-git", "--verbose"))
 
 
-async def test_ctx_2_deploying_makes_the_context_tables_and_a_view_for_people(app: App) -> None:
+async def test_ctx_2_deploying_makes_the_context_tables_and_a_view_for_people(app: Application) -> None:
     await deploy(app, GREET_EVERYONE)
     await deploy(app, GREET_EVERYONE.replace("lines", "rows"))
     rows = await app.store.query('SELECT count(*) FROM "context_greet-everyone"')
@@ -228,7 +234,7 @@ async def test_ctx_2_deploying_makes_the_context_tables_and_a_view_for_people(ap
     assert sorted(version for (version,) in versions) == [1, 2]
 
 
-async def test_two_workflows_whose_names_differ_only_in_case_have_a_view_each(app: App) -> None:
+async def test_two_workflows_whose_names_differ_only_in_case_have_a_view_each(app: Application) -> None:
     body = workflow({"a": noop()})["workflow"]
     for name in ("twin", "Twin"):
         await deploy(app, {"workflow": {**body, "name": name}})
@@ -236,7 +242,7 @@ async def test_two_workflows_whose_names_differ_only_in_case_have_a_view_each(ap
     assert len({str(name).lower() for (name,) in views}) == 2
 
 
-async def test_nothing_is_half_stored_when_a_deployment_fails_in_the_middle(app: App) -> None:
+async def test_nothing_is_half_stored_when_a_deployment_fails_in_the_middle(app: Application) -> None:
     calls = 0
 
     def failing_id() -> str:
@@ -246,7 +252,7 @@ async def test_nothing_is_half_stored_when_a_deployment_fails_in_the_middle(app:
             raise RuntimeError("the power went out")
         return new_ulid()
 
-    broken = App(app.store, app.home, app.clock, failing_id)
+    broken = Application(app.store, app.home, app.clock, failing_id)
     with pytest.raises(RuntimeError):
         await deploy(broken, GREET_EVERYONE)
     for table in ("workflow_defs", "task_defs", "action_defs", "nodes", "workflows", "context_tables"):
@@ -271,13 +277,13 @@ async def test_res_2_deploys_at_the_same_time_give_consecutive_versions_and_lose
         assert sorted(timeouts) == list(range(60_000, 60_008))
 
 
-async def test_phs_6_triggers_that_come_back_through_what_is_stored_are_a_warning(app: App) -> None:
+async def test_phs_6_triggers_that_come_back_through_what_is_stored_are_a_warning(app: Application) -> None:
     def triggering(name: str, target: str) -> dict[str, Any]:
         return {**workflow({"n": noop()}, name=name), "triggers": [{"workflowId": target, "inputs": {}}]}
 
     await deploy(app, triggering("third", "first"))
     await deploy(app, triggering("second", "third"))
-    _, warnings = await app.deploy(load_value(triggering("first", "second")))
+    _, warnings = await app.deploy_loaded(load_value(triggering("first", "second")))
     (warning,) = warnings
     assert (warning.code, warning.path) == ("trigger_cycle", ("triggers", 0, "workflowId"))
     assert warning.message == "'first' triggers itself through 'second' → 'third'"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from support.journals import INSERT, NUMBERS, Owner, copied, entries_in, file_of, inherited_at
-from wonder.storage.durable_file import DurableFile
 from wonder.storage.errors import DatabaseFailed
-from wonder.storage.sqlite import SqliteStore
-from wonder.storage.sqlite_commits import FEW_ROWS
+from wonder.storage.sqlite.commits import FEW_ROWS
+from wonder.storage.sqlite.durable_file import DurableFile
+from wonder.storage.sqlite.store import SqliteStore
 
 
 async def begin_transaction(store: SqliteStore) -> object:
@@ -153,60 +153,20 @@ async def test_a_settling_commit_that_waits_for_another_settles_nothing_that_cam
     assert left == ([b"1"] if was_logged else [])
 
 
-async def test_what_is_done_meanwhile_is_done_once_and_before_the_entry_is_durable(
-    owner: Owner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-    begin, finish = DurableFile.begin, DurableFile.finish
-
-    def begin_too(file: DurableFile, place: int, content: bytes) -> None:
-        done.append("begin")
-        begin(file, place, content)
-
-    def finish_too(file: DurableFile) -> None:
-        finish(file)
-        done.append("finish")
-
-    monkeypatch.setattr(DurableFile, "begin", begin_too)
-    monkeypatch.setattr(DurableFile, "finish", finish_too)
-    for _ in range(3):
-        assert owner.log(b"1", lambda: done.append("meanwhile"))
-    assert done == ["begin", "meanwhile", "finish"] * 3
-
-
-@pytest.mark.parametrize("error", [ValueError("ours"), asyncio.CancelledError(), KeyboardInterrupt()], ids=repr)
-async def test_an_error_of_what_is_done_meanwhile_comes_through(
-    owner: Owner, tmp_path: Path, error: BaseException
-) -> None:
-    def fail() -> None:
-        raise error
-
-    owner.log_all(b"1")
-    with pytest.raises(type(error)) as raised:
-        owner.log(b"2", fail)
-    assert raised.value is error
-    assert not owner.log(b"3")
-    # Whether the second is kept nobody can say, but those before it are.
-    assert (await inherited_at(copied(owner.path, tmp_path / "left.db")))[:1] == [b"1"]
-    await owner.settle()
-    owner.log_all(b"4")
-    assert await inherited_at(copied(owner.path, tmp_path / "later.db")) == [b"4"]
-
-
 @pytest.mark.parametrize("is_written", [True, False], ids=["written", "not written"])
 async def test_a_write_that_fails_is_told_and_its_number_never_given_again(
     owner: Owner, tmp_path: Path, is_written: bool
 ) -> None:
-    def fail(file: DurableFile) -> None:
-        finish(file)
+    def fail(file: DurableFile, place: int, content: bytes) -> None:
+        write(file, place, content)
         if not is_written:
             file_of(owner.path).write_bytes(before)
         raise OSError(5, "Input/output error")
 
     owner.log_all(b"1")
-    finish, before = DurableFile.finish, file_of(owner.path).read_bytes()
+    write, before = DurableFile.write, file_of(owner.path).read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DurableFile, "finish", fail)
+        patch.setattr(DurableFile, "write", fail)
         with pytest.raises(DatabaseFailed, match=r"can't be written: .*Input/output error"):
             owner.log(b"2")
     assert not owner.log(b"3")

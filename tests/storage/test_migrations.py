@@ -13,8 +13,8 @@ from wonder.storage import migrate as migrations
 from wonder.storage.errors import DatabaseNewer, DatabaseNotMigrated, MigrationChanged, MigrationFailed
 from wonder.storage.migrate import Migration, applied_migrations, known_migrations, migrate, pending_migrations
 from wonder.storage.opening import open_store
-from wonder.storage.postgres import PostgresStore
-from wonder.storage.sqlite import SqliteStore
+from wonder.storage.postgresql.store import PostgresStore
+from wonder.storage.sqlite.store import SqliteStore
 from wonder.storage.store import Dialect, Store
 from wonder.storage.url import PostgresAddress, SqliteAddress
 
@@ -36,7 +36,7 @@ async def scratch(store: Store, tmp_path: Path, request: pytest.FixtureRequest) 
 
 def schema(dialect: Dialect) -> str:
     """Read the whole schema in one file."""
-    return (files("wonder.storage") / "schema" / f"{dialect}.sql").read_text("utf-8")
+    return (files("wonder.storage") / dialect / "schema.sql").read_text("utf-8")
 
 
 def extend(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
@@ -111,7 +111,7 @@ async def test_several_tasks_migrate_one_database_once(empty_store_url: str) -> 
         await store.close()
 
 
-async def test_a_database_of_a_newer_wonder_is_refused(store: Store, store_url: str) -> None:
+async def test_cmd_3_a_database_of_a_newer_wonder_is_refused(store: Store, store_url: str) -> None:
     newer = len(known_migrations(store.dialect)) + 1
     await store.commit([(INSERT, [(newer, "from the future", "0" * 64, "2030-01-01T00:00:00.000000Z", "9.9")])])
     with pytest.raises(DatabaseNewer, match="upgrade Wonder") as refused:

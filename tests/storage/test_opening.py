@@ -13,7 +13,6 @@ import asyncpg
 import pytest
 
 from support.postgres import PostgresServer
-from wonder.storage import postgres
 from wonder.storage.errors import (
     BadDatabaseUrl,
     ConnectionLost,
@@ -29,8 +28,9 @@ from wonder.storage.errors import (
 )
 from wonder.storage.migrate import known_migrations
 from wonder.storage.opening import open_store
-from wonder.storage.postgres_errors import translated
-from wonder.storage.sqlite_connection import connect
+from wonder.storage.postgresql import store as postgres
+from wonder.storage.postgresql.errors import translated
+from wonder.storage.sqlite.connection import connect
 from wonder.storage.store import Store
 from wonder.storage.url import PostgresAddress, SqliteAddress, parse_url
 
@@ -138,8 +138,8 @@ async def test_closing_breaks_off_reads_and_never_hangs(tmp_path: Path) -> None:
     endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     reads = [asyncio.create_task(store.query(endless)) for _ in range(5)]
     await asyncio.sleep(0.05)
-    await asyncio.wait_for(store.close(), 5)
-    results = await asyncio.wait_for(asyncio.gather(*reads, return_exceptions=True), 5)
+    await asyncio.wait_for(store.close(), 60)
+    results = await asyncio.wait_for(asyncio.gather(*reads, return_exceptions=True), 60)
     assert {type(result) for result in results} == {StoreClosed}
 
 
@@ -297,7 +297,7 @@ async def test_commits_are_durable_even_where_the_server_would_answer_before(
 
 async def test_without_its_driver_postgresql_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "asyncpg", None)
-    for module in ("wonder.storage.postgres", "wonder.storage.postgres_errors"):
+    for module in ("wonder.storage.postgresql.store", "wonder.storage.postgresql.errors"):
         monkeypatch.delitem(sys.modules, module)
     with pytest.raises(DriverMissing, match=r"wonder-workflows\[postgres\]"):
         await open_store("postgresql://host/db")

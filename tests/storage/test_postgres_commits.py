@@ -9,11 +9,10 @@ import pytest
 from support.random_runs import INPUT, random_fact, random_workflow
 from support.recorded_runs import RecordedPlayer, create_tables, in_memory, new_plan, stored
 from wonder.engine.limits import Limits
-from wonder.storage import postgres_commits
 from wonder.storage.errors import ConstraintViolated, LeaseLost, ValueRefused
 from wonder.storage.opening import open_store
-from wonder.storage.postgres import PostgresStore
-from wonder.storage.postgres_commits import (
+from wonder.storage.postgresql import commits as postgres_commits
+from wonder.storage.postgresql.commits import (
     COPIED_ROWS_MIN,
     ROWS_MAX,
     SHAPES_KEPT,
@@ -22,6 +21,7 @@ from wonder.storage.postgres_commits import (
     Resolved,
     insertion,
 )
+from wonder.storage.postgresql.store import PostgresStore
 from wonder.storage.queries import Queries, shifted
 from wonder.storage.runs.leases import claim_lease
 from wonder.storage.runs.recording import Batch
@@ -251,7 +251,7 @@ async def test_random_runs_are_the_same_when_every_batch_is_one_statement(
     await create_tables(things, plan)
     lease = await claim_lease(things, "first")
     assert lease is not None
-    player = RecordedPlayer(random_workflow(random), id, plan, Limits(foreach_limit=20, nesting_max=3))
+    player = RecordedPlayer(random_workflow(random), id, plan, Limits(foreach_limit=20, nesting_max=3, singly_max=4))
     player.start(INPUT)
     for turn in range(40):
         player.now_ms += random.randint(0, 3)

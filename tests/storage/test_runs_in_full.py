@@ -5,7 +5,7 @@ from support.recorded_runs import SCHEMA, RecordedPlayer, create_tables, in_memo
 from wonder.engine.facts import TaskCompleted
 from wonder.engine.restore import take_snapshot
 from wonder.storage.runs.event_rows import EVENTS_PER_ROW
-from wonder.storage.runs.looking import events_of_run, inbox_of_run
+from wonder.storage.runs.reading import events_of_run, inbox_of_run
 from wonder.storage.runs.snapshots import load_snapshot
 from wonder.storage.store import Store
 

@@ -18,19 +18,24 @@ from support.recorded_runs import (
     stored,
 )
 from support.recorded_runs import comparable as same_as
+from wonder.engine import turn
+from wonder.engine.decisions import RecordEvent
 from wonder.engine.facts import RunQueued, TaskCompleted, TaskStarted, WorkerLost
 from wonder.engine.fork import ForkRefused, fork, snapshot_at
 from wonder.engine.limits import Limits
 from wonder.engine.replay import comparable, fold
 from wonder.engine.restore import take_snapshot
+from wonder.engine.state import RunState
+from wonder.storage.runs.event_rows import EVENTS_PER_ROW, EventRows, unpacked_events
 from wonder.storage.runs.headers import load_header
 from wonder.storage.runs.loading import load_context, load_runs
-from wonder.storage.runs.looking import events_of_run, tokens_of_run
+from wonder.storage.runs.reading import events_of_run, tokens_of_run
 from wonder.storage.runs.recording import Batch
+from wonder.storage.runs.records import Recorded
 from wonder.storage.runs.snapshots import load_oldest_snapshot, load_snapshot
 from wonder.storage.store import Store
 
-LIMITS = Limits(foreach_limit=200, pure_nodes_max=20, nesting_max=4)
+LIMITS = Limits(foreach_limit=200, pure_nodes_max=20, nesting_max=4, singly_max=4)
 TASK: dict[str, Any] = {"input": {"n": "$.state.n"}, "output": {"state.n": "$.n"}}
 CHAIN = workflow({"a": TASK, "b": TASK, "c": {}}, [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}])
 FAN = workflow(
@@ -52,8 +57,12 @@ async def player_of(store: Store, compiled: Any, value: Any = None, schema: Any 
 
 
 @pytest.mark.parametrize("first", range(0, 60, 6))
-async def test_random_runs_are_the_same_out_of_their_rows_after_every_commit(store: Store, first: int) -> None:
-    """Several runs share each batch, and each batch takes several turns."""
+async def test_random_runs_are_the_same_out_of_their_rows_after_every_commit(
+    store: Store, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several runs share each batch, and each batch takes several turns, every other time in parts."""
+    if first % 12:
+        monkeypatch.setattr(turn, "PART", 1 + first % 5)
     random = Random(first)
     id, plan = new_plan()
     await create_tables(store, plan)
@@ -287,3 +296,29 @@ async def test_ctl_19_a_fork_is_stored_as_it_begins_and_as_it_goes_on(store: Sto
                 step(new, random)
         forks += 1
     assert forks > 20
+
+
+def test_events_of_one_turn_make_any_number_of_rows() -> None:
+    """They were divided by a function that called itself for each row: 250,000 events were too many."""
+    count = EVENTS_PER_ROW * 1_001 + 1
+    rows = EventRows()
+    rows.add(_record(), [RecordEvent(number, 1, "node_started", 0, None, None, None, {}) for number in range(count)])
+    ((_, written),) = rows.entries()
+    firsts = range(0, count, EVENTS_PER_ROW)
+    assert [row[1:3] for row in written] == [(first, min(first + EVENTS_PER_ROW, count) - 1) for first in firsts]
+    numbers = [event.sequence for event in unpacked_events([(row[3],) for row in written], -1, count)]
+    assert numbers == list(range(count))
+
+
+def test_events_of_several_turns_share_rows() -> None:
+    events = [RecordEvent(number, 1, "node_started", 0, None, None, None, {}) for number in range(1, 601)]
+    rows, record = EventRows(), _record()
+    for first, last in [(0, 100), (100, 249), (249, 251), (251, 600)]:
+        rows.add(record, events[first:last])
+    ((_, written),) = rows.entries()
+    assert all(1 <= row[2] - row[1] + 1 <= EVENTS_PER_ROW for row in written)  # type: ignore[operator]
+    assert unpacked_events([(row[3],) for row in written], 0, 600) == events
+
+
+def _record() -> Recorded:
+    return Recorded(RunState("run", CHAIN), new_plan()[1], "project")

@@ -1,4 +1,4 @@
-"""Requests: a second process hands what it wants done to the one that runs the engine (SPEC 13)."""
+"""Requests: a second process hands what it wants done to the one that runs the engine (CMD-5)."""
 
 import asyncio
 

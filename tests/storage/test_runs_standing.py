@@ -4,7 +4,7 @@ from typing import Any
 
 from support.systems import bundle, open_item, running, waits
 from wonder.storage.runs.headers import load_header
-from wonder.storage.runs.standing import only_outside_moves
+from wonder.storage.runs.progress import only_outside_moves
 
 ASKS = bundle("asks", {"ask": waits("human_input", {"prompt": "Well?", "schema": {"type": "object"}})})
 
@@ -25,11 +25,11 @@ class _MovesMeanwhile:
 
 
 async def test_a_run_that_moves_while_it_is_looked_at_is_not_called_stuck(store_url: str) -> None:
-    """SPEC 13: `run` ends with status 3 only where a person or an outside event is needed."""
+    """CMD-4: `run` ends with status 3 only where a person or an outside event is needed."""
     async with running(store_url) as wonder:
         run = await wonder.start(await wonder.deploy(ASKS))
         item = await open_item(wonder, run)
-        store: Any = wonder.app.store
+        store: Any = wonder.store
         header = await load_header(store, run.id)
         assert await only_outside_moves(store, header)
 

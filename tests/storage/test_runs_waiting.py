@@ -11,7 +11,18 @@ from wonder.engine.facts import CancelRequested, ChildEnded, EventArrived, Input
 from wonder.storage.errors import ConstraintViolated
 from wonder.storage.queries import load_queries
 from wonder.storage.resource_errors import BadLimit, NotFound
-from wonder.storage.runs.looking import (
+from wonder.storage.runs.outside import (
+    AwaitedEvent,
+    KeptEvent,
+    OutsideEvent,
+    WaitingToken,
+    awaited_events_kept,
+    delete_expired_events,
+    has_come_before,
+    next_kept_events,
+    waiting_for_event,
+)
+from wonder.storage.runs.reading import (
     DueTimer,
     EndedChild,
     LiveRun,
@@ -23,17 +34,6 @@ from wonder.storage.runs.looking import (
     open_inbox,
     runs_to_recover,
     timers_due,
-)
-from wonder.storage.runs.outside import (
-    AwaitedEvent,
-    KeptEvent,
-    OutsideEvent,
-    WaitingToken,
-    awaited_events_kept,
-    delete_expired_events,
-    has_come_before,
-    next_kept_events,
-    waiting_for_event,
 )
 from wonder.storage.runs.recording import Batch
 from wonder.storage.store import Store

@@ -11,10 +11,10 @@ import apsw
 import pytest
 
 from support.journals import CREATE, INSERT, NUMBERS, opened_at
-from wonder.storage import sqlite_checkpoints
 from wonder.storage.errors import DatabaseBusy
-from wonder.storage.sqlite import SqliteStore
-from wonder.storage.sqlite_checkpoints import Checkpoints
+from wonder.storage.sqlite import checkpoints as sqlite_checkpoints
+from wonder.storage.sqlite.checkpoints import Checkpoints
+from wonder.storage.sqlite.store import SqliteStore
 
 PAGE = 4_096
 

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from wonder.storage import sqlite_commits
 from wonder.storage.errors import ConstraintViolated, LeaseLost, StoreClosed
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import claim_lease
-from wonder.storage.sqlite import SqliteStore
-from wonder.storage.sqlite_commits import FEW_ROWS
+from wonder.storage.sqlite import commits as sqlite_commits
+from wonder.storage.sqlite.commits import FEW_ROWS
+from wonder.storage.sqlite.store import SqliteStore
 
 INSERT = "INSERT INTO things (number) VALUES ($1)"
 
@@ -76,10 +76,10 @@ async def test_the_loop_goes_on_while_another_process_keeps_the_file_locked(
     async with other.transaction() as transaction:
         waiting = asyncio.create_task(things.commit([(INSERT, [(2,)])]))
         for _ in range(10):
-            await asyncio.wait_for(asyncio.sleep(0.01), 5)
+            await asyncio.wait_for(asyncio.sleep(0.01), 20)
         assert not waiting.done()
         await transaction.run(INSERT, [(1,)])
-    await asyncio.wait_for(waiting, 20)
+    await asyncio.wait_for(waiting, 60)
     await things.commit([(INSERT, [(3,)])])
     assert await numbers(things) == [1, 2, 3]
     await other.close()

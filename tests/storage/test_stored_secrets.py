@@ -8,6 +8,7 @@ import pytest
 
 from wonder.app.ids import new_ulid
 from wonder.definitions.records.tenancy import Project, Workspace
+from wonder.definitions.secret_scopes import Destination, SecretScope
 from wonder.storage import secrets as storage_secrets
 from wonder.storage.clock import utc_now
 from wonder.storage.opening import open_store
@@ -23,6 +24,7 @@ from wonder.storage.secrets import (
     find_secret,
     list_secrets,
     rotate,
+    set_scope,
     set_secret,
 )
 from wonder.storage.store import Store
@@ -48,6 +50,44 @@ async def owners(store: Store) -> tuple[Owner, Owner]:
 async def put(store: Store, keys: KeySource, owner: Owner, name: str, value: str) -> bool:
     """Store a secret."""
     return await set_secret(store, keys, owner, name, value, clock=utc_now, new_id=new_ulid)
+
+
+async def test_inv_8_a_scope_that_was_changed_in_the_database_opens_nothing(
+    store: Store, keys: KeySource, owners: tuple[Owner, Owner]
+) -> None:
+    """Neither widened, nor taken from another secret, nor taken away."""
+    project, _ = owners
+    narrow, wide = SecretScope(hosts=("api.example.com",)), SecretScope(hosts=("*.example.com",))
+    for name, scope in (("NARROW", narrow), ("WIDE", wide)):
+        await set_secret(store, keys, project, name, CANARY, scope, clock=utc_now, new_id=new_ulid)
+    assert [one.scope for one in await list_secrets(store, project.id)] == [narrow, wide]
+    written = {one.name: one for one in [await find_secret(store, project.id, "WIDE")] if one}["WIDE"].scope_text
+    for scope_text in (written, None, "{}", '{"hosts":["evil.example"]}', "no JSON"):
+        sealed, ring = await find_secret(store, project.id, "NARROW"), keys.load()
+        assert sealed
+        assert ring
+        with pytest.raises(SecretBroken):
+            sealed._replace(scope_text=scope_text).open(ring)
+        assert not (sealed._replace(scope_text="no JSON").scope or narrow).allows(Destination("host", "evil.example"))
+
+
+async def test_a_scope_stays_when_the_value_or_the_key_changes_and_is_changed_alone(
+    store: Store, keys: KeySource, owners: tuple[Owner, Owner]
+) -> None:
+    project, _ = owners
+    one, other = SecretScope(hosts=("api.example.com",)), SecretScope(kinds=("k",), workflows=("p/w",))
+    await put(store, keys, project, "TOKEN", CANARY)
+    assert [secret.scope for secret in await list_secrets(store, project.id)] == [None]
+    await set_scope(store, keys, project, "TOKEN", one, clock=utc_now)
+    await put(store, keys, project, "TOKEN", "another-value")
+    await rotate(store, keys)
+    assert [secret.scope for secret in await list_secrets(store, project.id)] == [one]
+    assert await opened(store, keys, project.id, "TOKEN") == "another-value"
+    await set_scope(store, keys, project, "TOKEN", other, clock=utc_now)
+    assert [secret.scope for secret in await list_secrets(store, project.id)] == [other]
+    assert await opened(store, keys, project.id, "TOKEN") == "another-value"
+    with pytest.raises(NotFound):
+        await set_scope(store, keys, project, "NONE", one, clock=utc_now)
 
 
 async def opened(store: Store, keys: KeySource, project_id: str, name: str) -> str | None:

@@ -9,7 +9,8 @@ from typing import Any
 from support.definitions import update as update_by_name
 from support.systems import bundle, calls, line, open_item, running, settle, status_of, until, waits
 from wonder.actions.protocol import ActionFailed
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.checker.checking import Count, check_runs
 from wonder.checker.violations import Violation
 from wonder.storage.opening import open_store
@@ -122,10 +123,10 @@ async def make_runs(url: str) -> dict[str, str]:
     return runs
 
 
-async def _control(wonder: Wonder, runs: dict[str, str], start: Callable[..., Any]) -> None:
+async def _control(wonder: Application, runs: dict[str, str], start: Callable[..., Any]) -> None:
     """Answer, wake, call, cancel, pause, time out, retry and fork."""
     answered = await start("answered", bundle("answers", {"ask": ASK}), status="waiting")
-    item = await open_item(wonder, Run(answered, wonder))
+    item = await open_item(wonder, Run(answered, wonder.wait))
     await wonder.answer(item.id, {"yes": True}, by="Ada")
     await start("woken", bundle("hears", {"hear": waits("wait_for_event", {"event": "other"})}), status="waiting")
     await wonder.send_event("other", None, {"x": 1})
@@ -144,7 +145,7 @@ async def _control(wonder: Wonder, runs: dict[str, str], start: Callable[..., An
     await wonder.cancel(runs["cancelled"])
     await start("paused", bundle("rests", {"ask": ASK, "then": update()}, line("ask", "then")), status="waiting")
     await wonder.pause(runs["paused"])
-    item = await open_item(wonder, Run(runs["paused"], wonder))
+    item = await open_item(wonder, Run(runs["paused"], wonder.wait))
     await wonder.answer(item.id, 1)
     await start("gated", bundle("gates", {"ask": ASK}, timeout_ms=20), status="paused")
     for name, of in (
@@ -158,7 +159,7 @@ async def _control(wonder: Wonder, runs: dict[str, str], start: Callable[..., An
         await status_of(wonder, runs[name], "completed")
 
 
-async def _trigger(wonder: Wonder, runs: dict[str, str], start: Callable[..., Any]) -> None:
+async def _trigger(wonder: Application, runs: dict[str, str], start: Callable[..., Any]) -> None:
     """Trigger runs for each of two items, in vain, not at all, and one that fails and is retried."""
     triggers = [
         {"workflowId": "fanned", "inputs": {"n": "@item"}, "forEach": "@output.items"},
@@ -175,7 +176,7 @@ async def _trigger(wonder: Wonder, runs: dict[str, str], start: Callable[..., An
 
     async def started(ordinal: int, attempt: int) -> Any:
         query = "SELECT run_id FROM triggered_runs WHERE trigger_ordinal = $1 AND attempt = $2"
-        return await wonder.app.store.query(query, ordinal, attempt)
+        return await wonder.store.query(query, ordinal, attempt)
 
     for name, ordinal, attempt, status in (("triggered", 0, 0, "completed"), ("again", 3, 1, "failed")):
         runs[name] = str((await until(lambda o=ordinal, a=attempt: started(o, a)))[0][0])  # type: ignore[misc]
@@ -185,7 +186,7 @@ async def _trigger(wonder: Wonder, runs: dict[str, str], start: Callable[..., An
     assert (await wonder.triggers(source)).status == "failed"
 
 
-async def _schedule(wonder: Wonder, runs: dict[str, str]) -> None:
+async def _schedule(wonder: Application, runs: dict[str, str]) -> None:
     """Catch up with six planned times, with one behind five that are missed, and with one before one that waits."""
     given = {"at": "@time", "local": ["@local_time"], "ms": "@time_ms", "name": "@schedule"}
     planned = bundle("planned", {"only": update(("output.at", "input.at"))})
@@ -199,14 +200,14 @@ async def _schedule(wonder: Wonder, runs: dict[str, str]) -> None:
     made = {name: {"workflow": "planned", **common, **fields} for name, fields in schedules.items()}
     await wonder.deploy({**planned, "workflows": {"held": bundle("held", {"ask": ASK})["workflow"]}, "schedules": made})
     created = (datetime.now(UTC) - timedelta(minutes=60)).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    async with wonder.app.store.transaction() as transaction:
+    async with wonder.store.transaction() as transaction:
         # As if they had been made an hour ago, and no engine had run since.
         await transaction.run("UPDATE schedules SET created_at = $1, updated_at = $1", [(created,)])
         ms = int(datetime.fromisoformat(created).timestamp() * 1_000)
         await transaction.run("UPDATE schedule_states SET after_ms = $1, due_ms = $1, paused = 0", [(ms,)])
 
     async def started() -> Any:
-        rows = await wonder.app.store.query(
+        rows = await wonder.store.query(
             "SELECT name, run_id, status FROM schedule_firings JOIN runs ON runs.id = run_id "
             "JOIN schedules ON schedules.id = schedule_id ORDER BY planned_ms"
         )
@@ -247,7 +248,7 @@ def _routed() -> dict[str, Any]:
 
 
 class Spoiler:
-    """A database that can be changed as no Wonder would."""
+    """A database that can be changed as no Application would."""
 
     def __init__(self, store: Store, runs: dict[str, str]) -> None:
         self.store, self.runs = store, runs

@@ -64,7 +64,7 @@ tasks:
 actions:
   say: {kind: python, implementation: {function: "greetings:say"}}
 """
-"""The example of the specification (SPEC 12), to the letter but for its comments."""
+"""The example of the specification (docs/rules/files.md), to the letter but for its comments."""
 
 
 def faults_in(definition: str | dict[str, Any], catalog: Catalog = NOTHING) -> list[Fault]:

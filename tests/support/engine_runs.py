@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
+from support.declared_events import assert_declared
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.tasks import TaskDef
@@ -94,6 +95,7 @@ class Player:
         """Bring one fact; later turns of a long one follow by themselves."""
         self.last = decide(self.run, fact, now_ms=self.now_ms, new_id=self.new_id)
         self.decisions += self.last
+        assert_declared(self.last)
         return self.last
 
     def start(self, value: Any = None) -> "Player":

@@ -3,21 +3,21 @@
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
-from pathlib import Path
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
-from wonder.actions.functions import FunctionRegistry
-from wonder.app import App
-from wonder.app.api import Wonder
+from proof.torn_writes import half_written
+
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.app.application import Application
+from wonder.app.engine_claim import claim_engine
 from wonder.app.ids import new_ulid
-from wonder.app.seat import take_seat
 from wonder.errors import WonderError
 from wonder.objects.store import Objects
 from wonder.storage.clock import utc_now
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import LEASE_MS, check_lease
-from wonder.storage.store import Entry, Fence, Meanwhile, Row, Store, Value
+from wonder.storage.store import Entry, Fence, Row, Store, Value
 from wonder.storage.tenancy import ensure_default
 
 
@@ -54,13 +54,13 @@ class FaultyStore:
         if error:
             raise error
 
-    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+    def log(self, entry: bytes, fence: Fence) -> bool:
         """Log facts, which counts as a commit, or fail."""
         when, error = self.faults.get(self.commits + 1, ("", None))
         if error and when == "before":
             self._count_entry(error)
             raise error
-        if not self._store.log(entry, fence, meanwhile):
+        if not self._store.log(entry, fence):
             return False
         self._count_entry(error)
         if error:
@@ -76,12 +76,16 @@ class FaultyStore:
 class KillingStore:
     """Ends its process with SIGKILL at the n-th commit (`before`, `during`, `after`) or reading (`read`).
 
-    `before:STATEMENT` counts only commits with that statement in them.
+    `before:STATEMENT` counts only commits with that statement in them. `logged` is after the n-th entry of the log,
+    where there is one: a commit that brings rows of before to the tables may end while a step is under way.
     """
 
     def __init__(self, store: Store, moment: str, number: int) -> None:
         self._store, self._number = store, number
         self._moment, _, self._statement = moment.partition(":")
+        self._counts_commits = not (self._moment == "logged" and store.has_log)
+        if self._moment == "logged":
+            self._moment = "after"
         self.commits = self.reads = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -90,8 +94,9 @@ class KillingStore:
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         """Commit, or end."""
         entries = list(batch)
-        self.commits += not self._statement or any(query == self._statement for query, _ in entries)
-        if self.commits != self._number or self._moment in ("read", "never"):
+        if self._counts_commits:
+            self.commits += not self._statement or any(query == self._statement for query, _ in entries)
+        if self.commits != self._number or self._moment in ("read", "never") or not self._counts_commits:
             await self._store.commit(entries, fence=fence, **options)
             return
         if self._moment == "during":
@@ -107,18 +112,14 @@ class KillingStore:
             await self._store.commit(entries, fence=fence, **options)
         _end()
 
-    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
-        """Log facts, which counts as a commit, or end; `during` it is on its way, and nobody knows if it arrives."""
+    def log(self, entry: bytes, fence: Fence) -> bool:
+        """Log facts, which counts as a commit, or end; `during` it, half of the entry is written."""
         is_now = self.commits + 1 == self._number and not self._statement and self._moment not in ("read", "never")
         if is_now and self._moment == "before":
             _end()
-
-        def then() -> None:
-            meanwhile()
-            if is_now and self._moment == "during":
-                _end()
-
-        if not self._store.log(entry, fence, then):
+        with half_written(_end) if is_now and self._moment == "during" else nullcontext():
+            is_logged = self._store.log(entry, fence)
+        if not is_logged:
             return False
         self.commits += not self._statement
         if is_now:
@@ -152,17 +153,16 @@ async def wonder_on(
     wrap: Callable[[Store], Any],
     functions: dict[str, Callable[..., Any]] | None = None,
     lease_ms: int = LEASE_MS,
-    import_roots: Iterable[Path] = (),
     objects: Objects | None = None,
-) -> AsyncIterator[Wonder]:
+) -> AsyncIterator[Application]:
     """Open a database with its engine through a store of the tests."""
-    registry = FunctionRegistry(import_roots=import_roots)
+    registry = FunctionRegistry()
     for name, function in (functions or {}).items():
         registry.register(f"tests:{name}", function)
     store = await open_store(url)
     try:
-        app = App(wrap(store), await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
-        async with take_seat(app.store, registry, new_ulid, lease_ms=lease_ms, objects=objects) as seat:
-            yield Wonder(app, seat)
+        app = Application(wrap(store), await ensure_default(store, clock=utc_now, new_id=new_ulid), utc_now, new_ulid)
+        async with claim_engine(app.store, registry, new_ulid, lease_ms=lease_ms, objects=objects) as app.claim:
+            yield app
     finally:
         await store.close()

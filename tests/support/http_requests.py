@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from support.settled import SettledResources
 from support.tasks import ORIGIN, action
-from wonder.actions.http_request import HttpRequestKind
+from wonder.actions.http_request.kind import HttpRequestKind
 from wonder.actions.protocol import ActionContext, Use
 
 

@@ -1,14 +1,14 @@
 """For tests of SQLite's journal: who holds the lease of a database and logs, and what a crash would leave of it."""
 
+import asyncio
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from wonder.storage.errors import LeaseLost
 from wonder.storage.opening import open_store
 from wonder.storage.runs.leases import Lease, claim_lease
-from wonder.storage.sqlite import SqliteStore
-from wonder.storage.sqlite_entries import SLOT_BYTES, SLOTS, Found, entry_of, files_of
+from wonder.storage.sqlite.entries import SLOT_BYTES, SLOTS, Found, entry_of, files_of
+from wonder.storage.sqlite.store import SqliteStore
 
 CREATE = "CREATE TABLE things (number INTEGER PRIMARY KEY) STRICT"
 INSERT = "INSERT INTO things (number) VALUES ($1)"
@@ -34,9 +34,9 @@ class Owner:
         """What was logged before, and not settled."""
         return self.lease.inherited
 
-    def log(self, body: bytes, meanwhile: Callable[[], None] = lambda: None) -> bool:
+    def log(self, body: bytes) -> bool:
         """Log one entry, if that can be."""
-        return self.store.log(body, self.lease.fence, meanwhile)
+        return self.store.log(body, self.lease.fence)
 
     def could_log(self, body: bytes) -> bool:
         """Log one entry, if that can be, and the lease is not lost."""
@@ -54,6 +54,11 @@ class Owner:
         """Make a commit with which the tables have all; numbers that are given are rows of it."""
         batch = [(INSERT, [(number,) for number in numbers])] if numbers else []
         await self.store.commit(batch, fence=self.lease.fence, settles=True)
+
+    async def written_back(self) -> None:
+        """Wait until the thread that writes the write-ahead log back to the database file is idle."""
+        while self.store._checkpoints.is_under_way:  # noqa: ASYNC110  # the thread signals nothing
+            await asyncio.sleep(0.001)
 
     async def numbers(self) -> list[object]:
         """Read the rows."""

@@ -18,11 +18,11 @@ from support import stored_records as records
 from support.peers import node_program
 from support.tasks import ORIGIN, Bench, NothingStored, action, step, task
 from wonder.actions.equipment import Equipment
-from wonder.actions.llm.spending_protocol import Spending
-from wonder.actions.llm_call import LlmCallKind
+from wonder.actions.llm_call.kind import LlmCallKind
+from wonder.actions.llm_call.spending_protocol import Spending
 from wonder.actions.protocol import ActionContext, ActionFailed, Origin, Use
 from wonder.actions.registry import ActionRegistry
-from wonder.actions.resources import Resources, SecretMissing, Tenancy
+from wonder.actions.resources import Resources, SecretMissing, Tenancy, Where
 from wonder.definitions.records.resources import ModelProfile, PromptSpec
 from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 from wonder.executor.results import TaskResult
@@ -148,7 +148,7 @@ class KnownResources(Resources):
     """The settings, models, prompts and secrets of a test."""
 
     def __init__(self, **secrets: str) -> None:
-        super().__init__(NothingStored(), lambda: 0, KnownSecrets(secrets))
+        super().__init__(NothingStored(), lambda: 0, KnownSecrets(secrets), local=True)
         self.workspace, self.project = WorkspaceSettings(), ProjectSettings()
         self.models: dict[str, ModelProfile] = {}
         self.prompts: dict[str, PromptSpec] = {}
@@ -183,7 +183,9 @@ class KnownSecrets:
     def __init__(self, secrets: dict[str, str]) -> None:
         self._secrets = secrets
 
-    async def values(self, project_id: str, names: Collection[str]) -> dict[str, str]:
+    async def values(
+        self, project_id: str, names: Collection[str], where: Where, run_id: str | None = None
+    ) -> dict[str, str]:
         """Give values; raises SecretMissing."""
         for name in names:
             if name not in self._secrets:

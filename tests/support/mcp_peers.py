@@ -43,7 +43,7 @@ def hostile(way: str, *words: str) -> list[str]:
 def stdio(command: Iterable[str], name: str = "peer", **env: str) -> Connection:
     """The way to a server that is a command."""
     words = tuple(command)
-    to = StdioConnection(words, {"PATH": os.environ["PATH"], **env})
+    to = StdioConnection(words, {"PATH": os.environ["PATH"], **env}, str(Path.cwd()))
     return Connection(name, name, f"{name} {words} {env}", to)
 
 
@@ -63,8 +63,8 @@ class Peers(Pool):
     async def do(
         self, connection: Connection, tool: str = "do", progress: list[Any] | None = None, **input: Any
     ) -> Any:
-        """Call a tool; nothing may take longer than ten seconds."""
-        async with asyncio.timeout(10):
+        """Call a tool; what takes longer than two minutes hangs."""
+        async with asyncio.timeout(120):
             return await self.call(connection, tool, input, context(progress))
 
 
@@ -72,7 +72,7 @@ class Peers(Pool):
 async def peers(**limits: Any) -> AsyncIterator[Peers]:
     """A pool that is closed in the end, and leaves no process and no task behind."""
     before, others = asyncio.all_tasks(), children_of(os.getpid())
-    pool = Peers(Limits(**{"start_seconds": 5.0, "stop_seconds": 0.5, **limits}))
+    pool = Peers(Limits(**{"start_seconds": 60.0, "stop_seconds": 10.0, **limits}))
     try:
         yield pool
     finally:

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from support.llm_peers import RawServer, http, openai_event, raw_server
+from support.systems import settle_workspace
+from wonder.app.application import Application
 from wonder.storage.spending import NANO_PER_CENT
 from wonder.storage.store import Store
 
@@ -29,6 +31,13 @@ async def model(on_call: Callable[[int], bool] | None = None) -> AsyncIterator[R
 
     async with raw_server(respond) as served:
         yield served
+
+
+async def list_model(wonder: Application, url: str, **settings: Any) -> None:
+    """Have the operator allow the model at this address and give its price; settings are the workspace's others."""
+    where = {"base_url": f"{url}/v1", "input_usd_per_million": 0, "output_usd_per_million": 1_000}
+    prices = [{"provider": "local", "model_id": "m", **where}]
+    await settle_workspace(wonder, allowed_model_base_urls=[f"{url}/v1"], model_prices=prices, **settings)
 
 
 async def spent(store: Store) -> set[tuple[int, int]]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from support.engine_runs import Player
 from wonder.context.plan import ContextPlan, plan_context, table_prefix
 from wonder.engine.compiled import CompiledWorkflow
+from wonder.engine.decide import decide
 from wonder.engine.decisions import Decision
 from wonder.engine.facts import Fact
 from wonder.engine.limits import Limits
@@ -91,9 +92,13 @@ class RecordedPlayer(Player):
 
     def bring(self, fact: Fact) -> list[Decision]:
         """Bring one fact, and add what follows to the batch."""
-        decisions = super().bring(fact)
-        self.batch.add(self.record, decisions, self.now_ms)
-        return decisions
+        self._add(decide(self.run, fact, now_ms=self.now_ms, new_id=self.new_id, hand_on=self._add))
+        return self.last
+
+    def _add(self, part: list[Decision]) -> None:
+        self.last = part
+        self.decisions += part
+        self.batch.add(self.record, part, self.now_ms)
 
     async def commit(self, store: Store) -> Batch:
         """Commit the batch, and begin a new one."""

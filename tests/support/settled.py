@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from support.tasks import NothingStored
-from wonder.actions.resources import Resources, SecretMissing, Tenancy
+from wonder.actions.resources import Resources, SecretMissing, Tenancy, Where
 from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 
 
@@ -17,8 +17,9 @@ class SettledResources(Resources):
         workspace: dict[str, Any] | None = None,
         project: dict[str, Any] | None = None,
         secrets: dict[str, str] | None = None,
+        local: bool = True,
     ) -> None:
-        super().__init__(NothingStored(), lambda: 0, GivenSecrets(secrets or {}))
+        super().__init__(NothingStored(), lambda: 0, GivenSecrets(secrets or {}), local=local)
         self.workspace = WorkspaceSettings.model_validate(workspace or {})
         self.project = ProjectSettings.model_validate(project or {})
 
@@ -33,7 +34,9 @@ class GivenSecrets:
     def __init__(self, known: dict[str, str]) -> None:
         self._known = known
 
-    async def values(self, project_id: str, names: Collection[str]) -> dict[str, str]:
+    async def values(
+        self, project_id: str, names: Collection[str], where: Where, run_id: str | None = None
+    ) -> dict[str, str]:
         """Give the values; raises SecretMissing."""
         for name in sorted(names):
             if name not in self._known:

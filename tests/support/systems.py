@@ -6,18 +6,19 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
-from wonder.app.api import Run, Wonder
-from wonder.app.opening import open_wonder
+from wonder.app.application import Application
+from wonder.app.opening import open_app, open_wonder
+from wonder.app.results import Run
 from wonder.checker.checking import Count, check_runs
-from wonder.definitions.records.tenancy import ProjectSettings
+from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 from wonder.observe.verify import verify_run
 from wonder.storage.opening import open_store
 from wonder.storage.runs.headers import RunHeader, load_header
-from wonder.storage.runs.looking import InboxItem, events_of_run, inbox_of_run, live_runs
+from wonder.storage.runs.reading import InboxItem, events_of_run, inbox_of_run, live_runs
 from wonder.storage.store import Store
-from wonder.storage.tenancy import put_project_settings
+from wonder.storage.tenancy import put_project_settings, put_workspace_settings
 
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 def calls(name: str, **fields: Any) -> dict[str, Any]:
@@ -44,13 +45,13 @@ def bundle(
 
 
 @asynccontextmanager
-async def running(url: str, **functions: Callable[..., Any]) -> AsyncIterator[Wonder]:
+async def running(url: str, **functions: Callable[..., Any]) -> AsyncIterator[Application]:
     """Open a database with its engine; when it is closed, each of its runs is what its events say (EVT-2)."""
     named = {f"tests:{name}": function for name, function in functions.items()}
     async with open_wonder(url, functions=named) as wonder:
         assert wonder.engine
         yield wonder
-        await verify_all(wonder.app.store)
+        await verify_all(wonder.store)
     await assert_sound(url)
 
 
@@ -80,36 +81,36 @@ async def until(look: Callable[[], Awaitable[Any]], seconds: float = SECONDS) ->
             await asyncio.sleep(0.005)
 
 
-async def status_of(wonder: Wonder, run: Run | str, *wanted: str) -> RunHeader:
+async def status_of(wonder: Application, run: Run | str, *wanted: str) -> RunHeader:
     """Wait until a run has one of these statuses."""
     run_id = run if isinstance(run, str) else run.id
 
     async def look() -> RunHeader | None:
-        header = await load_header(wonder.app.store, run_id)
+        header = await load_header(wonder.store, run_id)
         return header if header.status in wanted else None
 
     found: RunHeader = await until(look)
     return found
 
 
-async def open_item(wonder: Wonder, run: Run) -> InboxItem:
+async def open_item(wonder: Application, run: Run) -> InboxItem:
     """Wait for a question of a run, and give it."""
 
     async def look() -> InboxItem | None:
-        items = await inbox_of_run(wonder.app.store, run.id)
+        items = await inbox_of_run(wonder.store, run.id)
         return next((item for item in items if item.status == "open"), None)
 
     found: InboxItem = await until(look)
     return found
 
 
-async def event_types(wonder: Wonder, run: Run | str) -> list[str]:
+async def event_types(wonder: Application, run: Run | str) -> list[str]:
     """Give the types of all events of a run, in order."""
     run_id = run if isinstance(run, str) else run.id
-    return [event.type for event in await events_of_run(wonder.app.store, run_id, limit=100_000)]
+    return [event.type for event in await events_of_run(wonder.store, run_id, limit=100_000)]
 
 
-async def no_run_in_memory(wonder: Wonder) -> None:
+async def no_run_in_memory(wonder: Application) -> None:
     """Wait until the engine has nothing in memory."""
 
     async def look() -> bool:
@@ -119,11 +120,26 @@ async def no_run_in_memory(wonder: Wonder) -> None:
     await until(look)
 
 
-async def settle(wonder: Wonder, **settings: Any) -> None:
+async def settle(wonder: Application, **settings: Any) -> None:
     """Give the project settings of its own; those that an engine knows may be a second old, so this comes first."""
-    project_id = wonder.app.home.project_id
-    async with wonder.app.store.transaction() as transaction:
+    project_id = wonder.home.project_id
+    async with wonder.store.transaction() as transaction:
         await put_project_settings(transaction, project_id, ProjectSettings.model_validate(settings))
+
+
+async def settle_workspace(wonder: Application, **settings: Any) -> None:
+    """Give the workspace settings of its own."""
+    async with wonder.store.transaction() as transaction:
+        given = WorkspaceSettings.model_validate(settings)
+        await put_workspace_settings(transaction, wonder.home.workspace_id, given)
+
+
+async def never_quarantine(url: str) -> None:
+    """Have no run of a database set aside, however often its processes are killed."""
+    async with open_app(url) as app:
+        settings = ProjectSettings.model_validate({"run_limits": {"deaths": None}})
+        async with app.store.transaction() as transaction:
+            await put_project_settings(transaction, app.home.project_id, settings)
 
 
 async def live_run_ids(store: Store) -> list[str]:

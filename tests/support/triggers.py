@@ -4,7 +4,8 @@ from typing import Any
 
 from support.definitions import update
 from support.systems import bundle, calls, until
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
+from wonder.app.results import Run
 from wonder.storage.runs.headers import RunHeader, load_headers
 from wonder.storage.runs.triggering import StoredFiring, firings_of_run, runs_triggered_by, trigger_status
 
@@ -33,26 +34,26 @@ def give(**given: Any) -> dict[str, Any]:
     return given
 
 
-async def fired(wonder: Wonder, run: Run | str) -> list[StoredFiring]:
+async def fired(wonder: Application, run: Run | str) -> list[StoredFiring]:
     """Wait until no trigger of a run is pending, and give them."""
     run_id = run if isinstance(run, str) else run.id
 
     async def look() -> list[StoredFiring]:
-        firings = await firings_of_run(wonder.app.store, run_id)
+        firings = await firings_of_run(wonder.store, run_id)
         return firings if trigger_status(firings) != "pending" else []
 
     found: list[StoredFiring] = await until(look)
     return found
 
 
-async def triggered(wonder: Wonder, run: Run | str) -> list[RunHeader]:
+async def triggered(wonder: Application, run: Run | str) -> list[RunHeader]:
     """Wait until all that a run has triggered has ended, and give it in the order of triggers and items."""
     run_id = run if isinstance(run, str) else run.id
     await fired(wonder, run_id)
-    ids = [id async for id in runs_triggered_by(wonder.app.store, run_id)]
+    ids = [id async for id in runs_triggered_by(wonder.store, run_id)]
     for id in ids:
         await wonder.wait(id)
-    headers = {header.id: header for header in await load_headers(wonder.app.store, ids)}
+    headers = {header.id: header for header in await load_headers(wonder.store, ids)}
     return [headers[id] for id in ids]
 
 

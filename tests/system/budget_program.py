@@ -9,11 +9,12 @@ import engine_program
 
 from support.definitions import update
 from support.faulty_stores import KillingStore, wonder_on
+from support.paid_models import list_model
 from support.systems import bundle, calls, settle
 
 # Takes a second or two to load, which the processes made from here do without.
-import_module("wonder.actions.llm.openai")
-import_module("wonder.actions.llm.bounded")
+import_module("wonder.actions.llm_call.openai")
+import_module("wonder.actions.llm_call.bounded")
 
 LEASE_MS = engine_program.LEASE_MS
 CENTS = 50
@@ -25,8 +26,6 @@ def asking(peer: str, *, seconds: float = 15.0, **fields: Any) -> dict[str, Any]
         "provider": "local",
         "model_id": "m",
         "parameters": {"max_tokens": 10},
-        "cost_per_1k_input_tokens": 0.0,
-        "cost_per_1k_output_tokens": 1.0,
         "execution_config": {"base_url": f"{peer}/v1", "timeout_ms": int(seconds * 1_000)},
         **fields,
     }
@@ -83,6 +82,7 @@ async def spend(url: str, peer: str, runs: str, items: str) -> None:
     async with wonder_on(url, lambda store: store, {}, LEASE_MS) as wonder:
         # Few at once, so that one death does not use up the whole budget.
         limits = {"max_concurrent_runs": 4}
+        await list_model(wonder, peer)
         await settle(wonder, budget={"max_monthly_spend_cents": CENTS}, rate_limits=limits)
         workflow = await wonder.deploy(many_calls(peer, max_parallel=4))
         given = {"items": list(range(int(items)))}

@@ -11,22 +11,25 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from support.definitions import update
 from support.faulty_stores import KillingStore, wonder_on
-from support.systems import bundle, calls, line, waits
+from support.systems import bundle, calls, line, status_of, waits
 from support.triggers import give, source, trigger, triggered
-from wonder.app.api import Run, RunResult, Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
-from wonder.coordinator import facts_log
+from wonder.app.results import Run, RunResult
+from wonder.coordinator import facts_log, quarantine
+from wonder.coordinator.errors import RunQuarantined
 from wonder.errors import WonderError
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.files import Incoming
-from wonder.storage import sqlite_commits
-from wonder.storage.runs.headers import list_runs
-from wonder.storage.runs.looking import inbox_of_run
+from wonder.storage.runs.headers import list_runs, load_header
+from wonder.storage.runs.reading import inbox_of_run
+from wonder.storage.sqlite import commits as sqlite_commits
 
 KEYS = ["one", "two", "three"]
 ITEMS = [0, 1, 2]
@@ -291,12 +294,12 @@ async def fan_out(url: str, moment: str, number: str) -> None:
         print(json.dumps({"run_id": run.id, "runs": len(headers)}), flush=True)
 
 
-async def _bring_to_end(wonder: Wonder, run: Run, key: str, answering: asyncio.Lock) -> RunResult:
+async def _bring_to_end(wonder: Application, run: Run, key: str, answering: asyncio.Lock) -> RunResult:
     ended = asyncio.create_task(run.wait())
     sent = False
     while not ended.done():
         try:
-            for item in await inbox_of_run(wonder.app.store, run.id):
+            for item in await inbox_of_run(wonder.store, run.id):
                 if item.status == "open":
                     # One after the other, so that each is a commit of its own, which can be counted.
                     async with answering:
@@ -326,9 +329,43 @@ async def use(url: str, key: str) -> None:
             await wonder.start("everything", {"key": key, "items": [7]}, idempotency_key=key)
         except WonderError as error:
             refused = getattr(error, "reason_code", None)
-        listed = await list_runs(wonder.app.store, wonder.app.home.project_id)
+        listed = await list_runs(wonder.store, wonder.home.project_id)
         statuses = sorted(header.status for header in listed.items)
         told = {"output": result.output, "ended": ended, "refused": refused, "statuses": statuses}
+        print(json.dumps(told), flush=True)
+
+
+async def poison(url: str, kills: str) -> None:
+    """Run a workflow whose task kills its process, beside one that takes its time and one that waits for a person."""
+    quarantine.TRIAL_MS = 300.0
+
+    async def kill() -> dict[str, str]:
+        if kills == "kills":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {}
+
+    async def slow() -> dict[str, str]:
+        await asyncio.sleep(0.2)
+        return {}
+
+    async with wonder_on(url, lambda store: store, {"kill": kill, "slow": slow}, LEASE_MS) as wonder:
+        ask = bundle("asking", {"ask": waits("human_input", {"prompt": "?", "schema": {}})})
+        runs = {}
+        for definition in (ask, bundle("honest", {"slow": calls("slow")}), bundle("poison", {"kill": calls("kill")})):
+            workflow = await wonder.deploy(definition)
+            runs[workflow.name] = await wonder.start(workflow, idempotency_key="one")
+        async with asyncio.timeout(20):
+            await runs["honest"].wait()
+        await status_of(wonder, runs["poison"], "paused")
+        headers = {name: await load_header(wonder.store, run.id) for name, run in runs.items()}
+        told = {name: [header.status, header.paused_reason] for name, header in headers.items()}
+        run_id = runs["poison"].id
+        with suppress(RunQuarantined):
+            await wonder.pause(run_id)
+            raise AssertionError("a run that is set aside was paused")
+        if kills != "kills":
+            await (wonder.cancel(run_id) if kills == "cancel" else wonder.resume(run_id))
+            told["then"] = [(await wonder.wait(run_id)).status]
         print(json.dumps(told), flush=True)
 
 
@@ -339,6 +376,7 @@ _DOES: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
     "go_on": go_on,
     "artifacts": artifacts,
     "fan_out": fan_out,
+    "poison": poison,
 }
 
 

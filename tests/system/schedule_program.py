@@ -27,7 +27,7 @@ def definition(starts_at: str, overlap: str) -> dict[str, Any]:
 
 async def prepare(app: Any, starts_at: str, overlap: str) -> None:
     """Store both, and let it be as if no engine had run for an hour."""
-    await app.deploy(load_value(definition(starts_at, overlap)))
+    await app.deploy_loaded(load_value(definition(starts_at, overlap)))
     async with app.store.transaction() as transaction:
         await transaction.run(
             "UPDATE schedule_states SET after_ms = after_ms - $1, due_ms = after_ms - $1", [(60 * MINUTE_MS,)]
@@ -48,8 +48,8 @@ async def schedules(url: str, moment: str, number: str) -> None:
 
     async with wonder_on(url, wrap, {"work": work}, engine_program.LEASE_MS) as wonder:
         while True:
-            one = await find_schedule(wonder.app.store, wonder.app.home.project_id, "often")
-            live = await wonder.app.store.query("SELECT id FROM runs WHERE completed_ms IS NULL")
+            one = await find_schedule(wonder.store, wonder.home.project_id, "often")
+            live = await wonder.store.query("SELECT id FROM runs WHERE completed_ms IS NULL")
             is_ahead = one.state.due_ms is None or one.state.due_ms > time.time() * 1_000 + MINUTE_MS / 2
             if is_ahead and not live:
                 print(json.dumps({"started": one.state.started}), flush=True)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from support.systems import assert_sound, bundle, line, waits
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.cli.main import main
 from wonder.definitions.records.tenancy import WorkspaceSettings
 from wonder.storage.artifacts import artifacts_of_run
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.reading import events_of_run
 from wonder.storage.tenancy import put_workspace_settings
 
 
@@ -35,7 +35,7 @@ async def test_act_6_each_artifact_is_an_event_and_part_of_its_steps_record(stor
         for ok in (True, False):
             run = await wonder.start(workflow, {"ok": ok})
             assert (await run.wait()).status == ("completed" if ok else "failed")
-            events = await events_of_run(wonder.app.store, run.id)
+            events = await events_of_run(wonder.store, run.id)
             told: list[Any] = [event.metadata for event in events if event.type == "artifact_written"]
             assert [(one["step"], one["content_type"], one["size_bytes"]) for one in told] == [
                 ("first", "text/plain; charset=utf-8", 3),
@@ -46,7 +46,7 @@ async def test_act_6_each_artifact_is_an_event_and_part_of_its_steps_record(stor
                 [{key: one[key] for key in ("artifact_id", "content_type", "size_bytes")}] if one else None
                 for one in [*told, None]
             ]
-            listed = (await artifacts_of_run(wonder.app.store, run.id)).items
+            listed = (await artifacts_of_run(wonder.store, run.id)).items
             assert sorted(one["artifact_id"] for one in told) == sorted(one.id for one in listed)
     await assert_sound(store_url)
 
@@ -82,11 +82,11 @@ async def test_act_6_a_node_that_is_visited_twice_writes_two_artifacts(store_url
         run = await wonder.start(await wonder.deploy(bundle("loop", nodes, transitions, context_schema=schema)))
         result = await run.wait()
         assert result.status == "completed", result.error
-        assert len((await artifacts_of_run(wonder.app.store, run.id)).items) == 3
+        assert len((await artifacts_of_run(wonder.store, run.id)).items) == 3
 
 
-async def _child_run(wonder: Wonder, run_id: str) -> str:
-    ((child,),) = await wonder.app.store.query("SELECT id FROM runs WHERE parent_run_id = $1", run_id)
+async def _child_run(wonder: Application, run_id: str) -> str:
+    ((child,),) = await wonder.store.query("SELECT id FROM runs WHERE parent_run_id = $1", run_id)
     return str(child)
 
 
@@ -108,7 +108,7 @@ async def test_act_5_a_sub_workflow_has_its_callers_artifacts_if_it_inherits_the
         assert result.status == "completed", result.error
         runs = [run.id, await _child_run(wonder, run.id)]
         runs.append(await _child_run(wonder, runs[1]))
-        seen = [{one.run_id for one in (await artifacts_of_run(wonder.app.store, id)).items} for id in runs]
+        seen = [{one.run_id for one in (await artifacts_of_run(wonder.store, id)).items} for id in runs]
     wanted = [set(runs[: n + 1]) if inherit else {runs[n]} for n in range(3)]
     assert seen == wanted
 
@@ -130,9 +130,9 @@ async def test_act_7_commands_and_files_work_in_a_run(store_url: str, tmp_path: 
     (tmp_path / "files").mkdir()
     async with open_wonder(store_url, objects=f"file://{tmp_path}/objects") as wonder:
         await settle(wonder, files_root=str(tmp_path / "files"))
-        async with wonder.app.store.transaction() as transaction:
+        async with wonder.store.transaction() as transaction:
             allowed = WorkspaceSettings(allow_shell=True)
-            await put_workspace_settings(transaction, wonder.app.home.workspace_id, allowed)
+            await put_workspace_settings(transaction, wonder.home.workspace_id, allowed)
         result = await (await wonder.start(await wonder.deploy(definition))).wait()
         assert (result.status, result.output) == ("completed", {"read": "b\na\n"}), result.error
 
@@ -196,6 +196,8 @@ def test_artifacts_are_listed_shown_and_got_from_the_command_line(
     assert told("artifacts", "get", id) == "Grüße\n".encode()
     told("artifacts", "get", id, "-o", "out.md")
     assert (tmp_path / "out.md").read_text(encoding="utf-8") == "Grüße\n"
+    if database.startswith("postgresql"):
+        monkeypatch.setenv("WONDER_READER_URL", json.loads(told("db", "grant-reader", "--json"))["url"])
     rows = json.loads(told("query", "SELECT artifact_type, node FROM artifact_log", "--json"))["rows"]
     assert rows == [{"artifact_type": "report", "node": "write"}]
     (content,) = (path for path in (tmp_path / "elsewhere").rglob("*") if path.is_file())

@@ -12,6 +12,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from shutil import which
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, quote_plus
 
@@ -21,13 +22,14 @@ from support.http_peer import HttpPeer, Received, answer, http_peer
 from support.systems import assert_sound, bundle, calls, line
 from wonder.actions.protocol import ActionContext, ActionFailed, ActionKind, Use
 from wonder.app import engine
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.cli.main import main
 from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.tenancy import WorkspaceSettings
+from wonder.definitions.secret_scopes import SecretScope
 from wonder.language.values import JsonValue
 from wonder.storage.opening import open_store
 from wonder.storage.secret_keys import key_source
@@ -166,8 +168,9 @@ async def test_inv_8_a_secret_appears_nowhere_but_where_it_was_sent(
     """INV-8: neither in the database, nor the logs, nor the output, nor an error, nor what a command prints."""
     monkeypatch.chdir(tmp_path)
     caplog.set_level(logging.DEBUG)
-    async with echoing() as peer, planted(store_url) as wonder:
-        await wonder.deploy(PLANTS[plant].define(peer.url))
+    async with echoing() as peer, planted(store_url, peer.url) as wonder:
+        defined = PLANTS[plant].define(peer.url)
+        await wonder.deploy(defined, allow_mcp=defined.get("mcp_servers", ()))
         run = await wonder.start("plant", {})
         async with asyncio.timeout(30):
             result = await run.wait()
@@ -243,23 +246,26 @@ def leak_kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind of these tests beside ours; and logs made as before in the end."""
     records = logging.getLogRecordFactory()
     monkeypatch.setattr(engine, "announced_kinds", lambda: [LeakKind()])
-    monkeypatch.setattr(KINDS, "own", {**KINDS.own, "test_leak": LeakConfiguration})
+    monkeypatch.setattr(KINDS, "own", {**KINDS.own, "test_leak": LeakKind()})
     yield
     logging.setLogRecordFactory(records)
 
 
 @asynccontextmanager
-async def planted(url: str) -> AsyncIterator[Wonder]:
+async def planted(url: str, peer: str) -> AsyncIterator[Application]:
     """An engine on a database whose project has the secrets, and may do everything."""
     functions = {"tests:tell": lambda: {"told": f"{VISIBLE} {CANARY}"}}
     async with open_wonder(url, functions=functions) as wonder:
-        home, store = wonder.app.home, wonder.app.store
+        home, store = wonder.home, wonder.store
         async with store.transaction() as transaction:
-            settings = WorkspaceSettings(allow_private_addresses=True, allow_shell=True)
+            models = [f"{peer}/model", f"{peer}/refuse"]
+            settings = WorkspaceSettings(allow_private_addresses=True, allow_shell=True, allowed_model_base_urls=models)
             await put_workspace_settings(transaction, home.workspace_id, settings)
-        owner, app = Owner("project", home.project_id), wonder.app
+        owner, app = Owner("project", home.project_id), wonder
+        hosts = (peer.removeprefix("http://"), "127.0.0.1:1")
+        scope = SecretScope(hosts, servers=("s",), programs=(str(which("sh")),), kinds=("test_leak",))
         for name, value in (("CANARY", CANARY), ("HEADER_CANARY", HEADER_CANARY)):
-            await set_secret(store, key_source(url), owner, name, value, clock=app.clock, new_id=app.new_id)
+            await set_secret(store, key_source(url), owner, name, value, scope, clock=app.clock, new_id=app.new_id)
         yield wonder
 
 

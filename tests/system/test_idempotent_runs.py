@@ -52,7 +52,7 @@ async def test_ret_4_records_that_have_expired_are_tidied_away(store_url: str, m
     transitions = [{"from": "short", "to": "long"}, {"from": "long", "to": "for_ever"}]
     async with running(store_url, charge=till) as wonder:
         await (await wonder.start(await wonder.deploy(bundle("keeps", nodes, transitions)))).wait()
-        store = wonder.app.store
+        store = wonder.store
         assert await _keys(store) == ["for_ever", "long", "short"]
 
         async def is_tidied() -> bool:

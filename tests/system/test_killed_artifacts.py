@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.nursery import Nursery, last_told
-from support.systems import assert_sound
+from support.systems import assert_sound, never_quarantine
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.store import read_whole
 from wonder.storage.artifacts import Artifact, artifacts_of_project
@@ -34,6 +34,7 @@ async def test_act_6_there_is_never_a_row_without_its_content_whenever_a_process
     store_url: str, tmp_path: Path, nursery: Nursery, moments: list[str]
 ) -> None:
     """ACT-6, INV-4: nor are there two for what was written twice."""
+    await never_quarantine(store_url)
     printed = tmp_path / "printed"
     for moment in moments:
         status = nursery.run(printed, "artifacts", store_url, str(tmp_path), *moment.split())

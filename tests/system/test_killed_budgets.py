@@ -11,7 +11,7 @@ from budget_program import CENTS
 
 from support.nursery import Nursery, last_told
 from support.paid_models import model, spent
-from support.systems import assert_sound
+from support.systems import assert_sound, never_quarantine
 from wonder.storage.opening import open_store
 
 PROGRAM = Path(__file__).with_name("budget_program.py")
@@ -38,6 +38,7 @@ async def test_inv_1_no_death_of_a_process_makes_a_budget_overspent(
             return False
         return True
 
+    await never_quarantine(store_url)
     printed = tmp_path / "printed"
     statuses: list[int] = []
     async with model(kills) as peer:

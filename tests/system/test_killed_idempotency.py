@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.nursery import Nursery, last_told
-from support.systems import assert_sound
+from support.systems import assert_sound, never_quarantine
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ async def test_ret_4_a_success_that_is_kept_is_not_done_again_whenever_its_proce
     store_url: str, tmp_path: Path, nursery: Nursery, moments: list[str], charges: int
 ) -> None:
     """RET-4, INV-4: two runs with the same key end with the result of one execution."""
+    await never_quarantine(store_url)
     printed = tmp_path / "printed"
     processes = []
     for moment in [*moments, "never 0"]:

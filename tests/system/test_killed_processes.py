@@ -8,7 +8,7 @@ import pytest
 from engine_program import ITEMS, KEYS
 
 from support.nursery import Nursery, last_told
-from support.systems import assert_sound
+from support.systems import assert_sound, never_quarantine
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store
 
@@ -38,9 +38,13 @@ async def test_every_accepted_run_ends_once_whenever_its_process_is_killed(
     store_url: str, tmp_path: Path, nursery: Nursery, moments: list[str]
 ) -> None:
     """INV-1, INV-2, INV-3, INV-4, EVT-1."""
+    await never_quarantine(store_url)
     printed = tmp_path / "printed"
     for moment in moments:
         status = nursery.run(printed, "work", store_url, str(tmp_path), *moment.split())
+        if status == 0 and moment != moments[0]:
+            # Many runs share a commit: what the first process left may take fewer than this moment counts.
+            break
         assert status == -signal.SIGKILL, printed.read_text()
     assert nursery.run(printed, "work", store_url, str(tmp_path), "never", "0") == 0, printed.read_text()
     lines = printed.read_text().splitlines()

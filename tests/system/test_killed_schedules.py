@@ -9,8 +9,8 @@ import pytest
 import schedule_program
 
 from support.nursery import Nursery, last_told
-from support.systems import assert_sound
-from wonder.app import open_app
+from support.systems import assert_sound, never_quarantine
+from wonder.app.opening import open_app
 from wonder.storage.opening import open_store
 
 
@@ -41,6 +41,7 @@ async def test_each_planned_time_has_one_run_whenever_the_process_is_killed(
     starts = datetime.now(UTC) - timedelta(minutes=65)
     async with open_app(store_url) as app:
         await schedule_program.prepare(app, starts.isoformat(timespec="seconds"), overlap)
+    await never_quarantine(store_url)
     printed = tmp_path / "printed"
     for moment in moments:
         status = scheduling.run(printed, "schedules", store_url, *moment.split())

@@ -7,6 +7,7 @@ import pytest
 from engine_program import TRIGGERED
 
 from support.nursery import Nursery, last_told
+from support.systems import never_quarantine
 from wonder.checker.checking import Count, Definitions, check_run
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store
@@ -34,6 +35,7 @@ async def test_a_thousand_items_fan_out_to_exactly_a_thousand_runs_however_often
     store_url: str, tmp_path: Path, nursery: Nursery, moments: list[str]
 ) -> None:
     """PHS-6, INV-1: never lost, never doubled."""
+    await never_quarantine(store_url)
     printed = tmp_path / "printed"
     killed = 0
     for moment in moments:

@@ -10,7 +10,16 @@ import pytest
 from budget_program import measured
 
 from support.nursery import Nursery
-from support.systems import assert_sound, bundle, calls, open_item, running, settle
+from support.systems import (
+    assert_sound,
+    bundle,
+    calls,
+    never_quarantine,
+    open_item,
+    running,
+    settle,
+    settle_workspace,
+)
 from wonder.actions.protocol import ActionFailed
 from wonder.cli.main import main
 from wonder.storage.metrics import metrics_in_all
@@ -48,6 +57,7 @@ async def test_evt_4_a_number_counts_once_whenever_its_process_is_killed(
     store_url: str, tmp_path: Path, metric_nursery: Nursery, moments: list[str]
 ) -> None:
     """INV-3: with the commit of what the run has decided, or not at all; four branches have given four of each."""
+    await never_quarantine(store_url)
     printed = tmp_path / "printed"
     for moment in moments:
         status = metric_nursery.run(printed, "measure", store_url, str(tmp_path), *moment.split())
@@ -82,9 +92,9 @@ async def test_evt_4_an_attempt_that_is_made_again_counts_once(store_url: str) -
     async with running(store_url, act=act) as wonder:
         workflow = await wonder.deploy(definition)
         assert (await (await wonder.start(workflow)).wait()).status == "completed"
-        assert await totals(wonder.app.store) == {"tries": (1, 1.0)}
+        assert await totals(wonder.store) == {"tries": (1, 1.0)}
         assert (await (await wonder.start(workflow)).wait()).status == "failed"
-        assert await totals(wonder.app.store) == {"tries": (2, 2.0)}
+        assert await totals(wonder.store) == {"tries": (2, 2.0)}
     assert count == 6
 
 
@@ -97,18 +107,18 @@ async def test_evt_4_a_node_that_begins_again_behind_a_budget_counts_once(store_
             "m": {
                 "provider": "mock",
                 "model_id": "m",
-                "cost_per_1k_input_tokens": 1.0,
-                "cost_per_1k_output_tokens": 1.0,
             }
         },
     }
     async with running(store_url) as wonder:
+        price = {"provider": "mock", "model_id": "m", "input_usd_per_million": 1_000, "output_usd_per_million": 1_000}
+        await settle_workspace(wonder, model_prices=[price])
         await settle(wonder, budget={"max_monthly_spend_cents": 0, "on_exceeded": "human_gate"})
         run = await wonder.start(await wonder.deploy({**trying({"action": ask}), **models}))
         item = await open_item(wonder, run)
         await wonder.answer(item.id, {"decision": "extend", "extend_cents": 100_000})
         assert (await run.wait()).status == "completed"
-        assert await totals(wonder.app.store) == {"tries": (1, 1.0)}
+        assert await totals(wonder.store) == {"tries": (1, 1.0)}
 
 
 async def test_evt_4_metrics_are_shown_to_people_and_to_prometheus(

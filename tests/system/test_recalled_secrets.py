@@ -31,7 +31,7 @@ async def test_inv_8_the_secrets_of_runs_under_way_are_redacted_before_they_go_o
     nodes = {"wait": waits("wait_for_event", {"event": "go"}), "tell": calls("tell", output_mapping={"output.a": "$"})}
     functions = {"tests:tell": lambda: {"told": f"seen {CANARY}"}}
     async with open_wonder(url, functions=functions) as wonder:
-        home, app = wonder.app.home, wonder.app
+        home, app = wonder.home, wonder
         owner = Owner("project", home.project_id)
         await set_secret(app.store, key_source(url), owner, "TOKEN", CANARY, clock=app.clock, new_id=app.new_id)
         await wonder.deploy(bundle("waiting", nodes, line("wait", "tell")))

@@ -12,7 +12,7 @@ import pytest
 from support.embedding_peer import DIMENSIONS, MODEL, EmbeddingPeer, embedding, embedding_peer
 from support.systems import bundle, calls, line, running, until, waits
 from wonder.actions.embedding.texts import collection_of
-from wonder.app.api import Wonder
+from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.definitions.records.resources import VectorIndex
 from wonder.storage.indexable import live_vector_indexes
@@ -52,8 +52,8 @@ def node(kind: str, implementation: Any, input_mapping: Any, **fields: Any) -> d
     return waits(kind, implementation, input_mapping=input_mapping, **fields)
 
 
-async def index_of(wonder: Wonder) -> VectorIndex:
-    (index,) = await live_vector_indexes(wonder.app.store)
+async def index_of(wonder: Application) -> VectorIndex:
+    (index,) = await live_vector_indexes(wonder.store)
     return index
 
 

@@ -1,4 +1,4 @@
-"""Whose tasks an engine runs: of all runs, of its own, or of none; and what it remembers of them (SPEC 13)."""
+"""Whose tasks an engine runs: of all runs, of its own, or of none; and what it remembers of them (CMD-5)."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ import pytest
 
 from support.definitions import update
 from support.systems import assert_sound, bundle, calls
-from support.triggers import trigger, triggered
+from support.triggers import fired, trigger, triggered
 from wonder.app.opening import open_wonder
 from wonder.coordinator.triggering import Triggers
 from wonder.storage.runs.headers import load_header
@@ -38,8 +38,8 @@ async def test_an_engine_that_runs_none_leaves_what_others_start_to_the_next_eng
             again = await owner.start("works", idempotency_key="a")
             assert again.id == here.id
             await asyncio.sleep(0.3)
-            assert (await load_header(client.app.store, run.id)).status == "running"
-            await owner._seat.leave()
+            assert (await load_header(client.store, run.id)).status == "running"
+            await owner.claim.leave()
             for one in (here.id, run.id):
                 assert (await client.wait(one)).output == {"done": True}
     await assert_sound(store_url)
@@ -53,20 +53,20 @@ async def test_a_process_goes_on_with_its_own_runs_after_taking_over_and_remembe
         async with open_wonder(store_url, functions=FUNCTIONS, runs="own") as client:
             first = await client.start("works")
             second = await client.start("works")
-            assert client._seat._started == {first.id, second.id}
+            assert client.claim._started == {first.id, second.id}
             await owner.cancel(second.id)
             assert (await second.wait()).status == "cancelled"
-            assert client._seat._started == {first.id}
-            await owner._seat.leave()
+            assert client.claim._started == {first.id}
+            await owner.claim.leave()
             assert (await first.wait()).output == {"done": True}
-            assert client._seat._started == set()
+            assert client.claim._started == set()
     await assert_sound(store_url)
 
 
 async def test_a_run_of_other_folders_waits_for_its_own_process_and_one_of_the_same_does_not(
     store_url: str, tmp_path: Path
 ) -> None:
-    """SPEC 13: two commands with a function of the same name each mean their own; never that of the other."""
+    """CMD-5: two commands with a function of the same name each mean their own; never that of the other."""
     module = f"greets_{uuid4().hex}"
     for folder, word in (("one", "Hello"), ("other", "Bonjour")):
         (tmp_path / folder).mkdir()
@@ -83,9 +83,9 @@ async def test_a_run_of_other_folders_waits_for_its_own_process_and_one_of_the_s
             run = await client.start("greets")
             # What comes later has been done by the owner, so this would have been.
             assert (await (await same.start("greets")).wait()).output == {"word": "Hello"}
-            assert (await load_header(client.app.store, run.id)).status == "running"
-            await same._seat.leave()
-            await owner._seat.leave()
+            assert (await load_header(client.store, run.id)).status == "running"
+            await same.claim.leave()
+            await owner.claim.leave()
             # In one process the first module stays the one of its name; of two commands each has its own.
             del sys.modules[module]
             assert (await run.wait()).status == "completed"
@@ -103,7 +103,7 @@ async def test_an_engine_remembers_none_of_its_own_runs_that_has_ended(store_url
         assert again.id == runs[1].id
         assert wonder.engine
         assert wonder.engine.coordinator.mine == set()
-        assert wonder._seat._started == set()
+        assert wonder.claim._started == set()
     await assert_sound(store_url)
 
 
@@ -127,4 +127,44 @@ async def test_an_engine_of_its_own_runs_also_runs_what_they_trigger_and_goes_on
         assert (last.status, last.output) == ("completed", {"done": True})
         assert wonder.engine
         assert wonder.engine.coordinator.mine == set()
+    await assert_sound(store_url)
+
+
+async def test_cmd_5_a_persons_own_process_never_runs_what_a_server_is_asked_for(store_url: str) -> None:
+    """It may do more than a server allows: import from folders, use secrets without a scope, reach any model."""
+
+    async def act_of_another() -> dict[str, Any]:
+        return {"done": "by the wrong process"}
+
+    theirs = {"tests:act": act_of_another}
+    definition = {**bundle("first", {"only": update()}, triggers=[trigger("works")])}
+    definition["workflows"] = {"works": WORK["workflow"]}
+    schedule = {"workflow": "works", "cron": "0 0 1 1 *", "time_zone": "UTC"}
+    async with open_wonder(store_url, functions={}) as server:
+        await server.deploy({**definition, "schedules": {"yearly": schedule}})
+        failed = await server.start("works")
+        assert (await failed.wait()).status == "failed"
+    async with (
+        open_wonder(store_url, functions=theirs, runs="own") as person,
+        open_wonder(store_url, functions=FUNCTIONS) as server,
+    ):
+        assert server.engine is None
+        runs = [
+            await server.start("works"),
+            await server.retry(failed.id),
+            await server.fork(failed.id, 3),
+            await server.fire_schedule("yearly"),
+        ]
+        # Nothing in it is for a worker, so that it ends there; what it triggers is theirs all the same.
+        first = await server.start("first")
+        assert (await first.wait()).status == "completed"
+        await fired(server, first)
+        await asyncio.sleep(0.3)
+        for run in runs:
+            assert (await load_header(server.store, run.id)).status == "running"
+        assert (await (await person.start("works")).wait()).output == {"done": "by the wrong process"}
+        await person.claim.leave()
+        for run in runs:
+            assert (await server.wait(run.id)).output == {"done": True}
+        assert [header.output for header in await triggered(server, first)] == [{"done": True}]
     await assert_sound(store_url)

@@ -1,1 +1,7 @@
-"""What can be done: the action protocol, its registry, one file per kind."""
+"""What can be done: one folder per kind of action, and what several of them share. It announces the built-in kinds."""
+
+from wonder.actions.built_in import BuiltInKinds
+from wonder.definitions.kinds import KINDS
+
+# Here, because the rooms below can't import this one, and whoever runs or checks actions imports something of it.
+KINDS.own = BuiltInKinds()

@@ -4,6 +4,8 @@ from typing import Protocol
 
 import msgspec
 
+from wonder.language.steps import STEPS_MAX
+
 
 class Usage(msgspec.Struct, frozen=True):
     """What actions have used up; sums with `+`."""
@@ -39,6 +41,8 @@ class Origin(msgspec.Struct, frozen=True):
     node: str
     branch: str = "0"
     token_id: str = ""
+    evaluation_steps: int = STEPS_MAX
+    """How much its queries, expressions, templates and mappings may do (`run_limits.evaluation_steps`)."""
 
 
 class AttemptClock(Protocol):

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 
 from wonder.actions.attempts import NOTHING_USED, AttemptClock, Origin, StoredArtifact, Usage
+from wonder.engine.event_type import Event
+from wonder.engine.events import check_event
 from wonder.language.values import JsonValue
 
 _LOGGER = logging.getLogger("wonder.actions")
@@ -40,7 +42,7 @@ class ActionContext:
         self.origin, self.step, self.attempt = origin, step, attempt
         self.idempotency_key = idempotency_key
         self.usage = NOTHING_USED
-        self.noted: list[tuple[str, dict[str, JsonValue]]] | None = None
+        self.noted: list[Event] | None = None
         """The events that the action asks for."""
         self.artifacts: list[StoredArtifact] | None = None
         self.cancelled = False
@@ -85,11 +87,15 @@ class ActionContext:
         written = StoredArtifact(id, content_type, size_bytes)
         self.artifacts = [written] if self.artifacts is None else [*self.artifacts, written]
 
-    def note(self, type: str, metadata: dict[str, JsonValue]) -> None:
-        """Ask for an event of the run, which is recorded with the result of the task, whether it succeeds or not."""
+    def note(self, event: Event) -> None:
+        """Ask for an event of the run, which is recorded with the result of the task, whether it succeeds or not.
+
+        Raises UndeclaredEvent unless its type and fields are declared: a kind of a package may not have been checked.
+        """
+        check_event(event)
         if self.noted is None:
             self.noted = []
-        self.noted.append((type, metadata))
+        self.noted.append(event)
 
     def report_progress(self, progress: JsonValue) -> None:
         """Tell whoever watches the run how far the action is; nothing of it is kept."""

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from wonder.actions.artifacts import Artifacts
+from wonder.actions.artifacts.storing import Artifacts
 from wonder.actions.embedding.searching import Searching
-from wonder.actions.functions import FunctionRegistry
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.money.spending import StoredSpending
 from wonder.actions.resources import Resources
-from wonder.actions.spending import StoredSpending
 from wonder.actions.threads import Threads
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ import traceback
 from collections import deque
 from types import TracebackType
 
+from wonder.actions.copied_values import take_value
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.taking import take_value
 from wonder.language.values import BadValue, JsonValue
 
 MESSAGE_MAX = 2_000
@@ -15,7 +15,7 @@ FRAMES_MAX = 20
 
 # A century, as for every length of time.
 _RETRY_AFTER_MAX_MS = 3_155_760_000_000
-_OUR_MODULES = frozenset({"wonder.actions.python", "wonder.actions.threads"})
+_OUR_MODULES = frozenset({"wonder.actions.python.kind", "wonder.actions.threads"})
 
 # RET-1's connection failures and time-outs, as Python calls them.
 _TRANSIENT = (ConnectionError, TimeoutError, socket.gaierror)

@@ -1,14 +1,16 @@
 """Kinds of a user's package: what crosses the border to their code is copied, and checked on its way back (ACT-8)."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import cast
 
+from wonder.actions.copied_values import copy_value, take_value
 from wonder.actions.errors import BadResult
 from wonder.actions.protocol import ActionContext, ActionKind, CompiledAction, ContextAction, Metric, TaskContext, Use
 from wonder.actions.resources import Secrets
-from wonder.actions.secret_fields import SecretFields
-from wonder.actions.taking import copy_value, take_value
+from wonder.actions.secrets.fields import SecretFields
 from wonder.definitions.records.actions import ActionDef
+from wonder.language.keys import check_key
 from wonder.language.values import BadValue, JsonValue
 
 _OURS = "wonder."
@@ -68,10 +70,24 @@ class ForeignContextAction:
     def apply(self, context: TaskContext, emit: Callable[[Metric], None]) -> TaskContext:
         """Apply it to a copy of the context; raises BadResult too."""
         copied = {name: copy_value(value) for name, value in context.items()}
-        taken = _taken(self._action.apply(copied, emit), self._kind)
+        taken = _taken(self._action.apply(copied, lambda metric: emit(_taken_metric(metric, self._kind))), self._kind)
         if not isinstance(taken, dict):
             raise BadResult(f"the kind of action {self._kind!r}", "a context is an object", ())
         return taken
+
+
+def _taken_metric(metric: Metric, kind: str) -> Metric:
+    """Check a number before it comes into a commit that others share (EVT-4)."""
+    whose = f"the kind of action {kind!r}"
+    if not isinstance(metric.name, str):
+        raise BadResult(whose, "the name of a metric is a text", ())
+    check_key("the name of the metric", metric.name)
+    dimensions = _taken(metric.dimensions, kind)
+    if not isinstance(dimensions, dict) or not all(isinstance(value, str) for value in dimensions.values()):
+        raise BadResult(whose, "the dimensions of a metric are texts by name", ())
+    if isinstance(metric.value, bool) or not isinstance(metric.value, int | float) or not isfinite(metric.value):
+        raise BadResult(whose, "the value of a metric is a finite number", ())
+    return Metric(metric.name, float(metric.value), cast(dict[str, str], dimensions))
 
 
 def _taken(value: object, kind: str) -> JsonValue:

@@ -2,20 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import msgspec
 
 from wonder.actions.attempts import NOTHING_USED, AttemptClock, Origin, StoredArtifact, Usage
 from wonder.actions.context import ActionContext
+from wonder.definitions.kinds import Kind
 from wonder.definitions.records.actions import ActionDef
-from wonder.definitions.records.fields import Record
 from wonder.errors import WonderError
+from wonder.language.expressions import Names
 from wonder.language.schemas import Schema
 from wonder.language.values import JsonValue
 
 __all__ = [
     "NOTHING_USED",
+    "TASK_NAMES",
     "ActionContext",
     "ActionFailed",
     "ActionKind",
@@ -32,6 +34,9 @@ __all__ = [
 
 TaskContext: TypeAlias = dict[str, JsonValue]
 """What the steps of a task read and write: `input`, `state` and `output`. Never changed in place."""
+
+TASK_NAMES = Names(frozenset({"input", "state", "output"}))
+"""The names that expressions over it know."""
 
 
 class ActionFailed(WonderError):
@@ -92,15 +97,13 @@ class Use(msgspec.Struct, frozen=True):
     output_schema: Schema = True
 
 
-class ActionKind(ABC):
-    """One kind of action, as SPEC 8 lists them."""
+class ActionKind(Kind, ABC):
+    """One kind of action with what carries it out; a kind that is quick to import declares itself here as well."""
 
-    kind: ClassVar[str]
-    configuration: ClassVar[type[Record]]
-    carried_out: ClassVar[Literal["acting", "on_context", "waiting"]] = "acting"
-    """`acting` and `on_context` are run by an executor; `waiting` by the coordinator, durably (LAY-3)."""
-    pure: ClassVar[bool] = False
-    """Whether it depends on nothing but its input, so that doing it again after a crash changes nothing."""
+    @classmethod
+    def made_with(cls, equipment: Any) -> Self:
+        """Make the kind with what it needs of the process that it runs in, an `Equipment`."""
+        return cls()
 
     def read(self, action: ActionDef) -> Any:
         """Return the implementation of an ActionDef as this kind's record."""
@@ -110,8 +113,8 @@ class ActionKind(ABC):
     def compile(self, action: ActionDef, use: Use) -> CompiledAction | ContextAction:
         """Make an action ready to run, once per version of the definition that uses it."""
 
-    def begin(self) -> None:  # noqa: B027  # most kinds have nothing to begin
+    def begin(self) -> None:  # most kinds have nothing to begin
         """Make ready, beside, what takes a moment: a workflow was loaded that uses this kind."""
 
-    async def close(self) -> None:  # noqa: B027  # most kinds keep nothing
+    async def close(self) -> None:  # most kinds keep nothing
         """Let go of what is kept between calls: connections, processes."""

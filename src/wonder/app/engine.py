@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, cast
 
+from wonder.actions.artifacts.redacted import RedactedArtifacts
 from wonder.actions.embedding.embeddings import Embedder
 from wonder.actions.equipment import Equipment
-from wonder.actions.functions import FunctionRegistry
-from wonder.actions.redacted_artifacts import RedactedArtifacts
+from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.money.spending import StoredSpending
 from wonder.actions.registry import ActionRegistry, announced_kinds
 from wonder.actions.resources import Resources
-from wonder.actions.secrets import StoredSecrets
-from wonder.actions.spending import StoredSpending
+from wonder.actions.secrets.stored import StoredSecrets
 from wonder.actions.threads import Threads
 from wonder.app.indexing import Indexing
 from wonder.app.local_worker import LocalWorker
@@ -22,12 +22,15 @@ from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.forking import Forker
 from wonder.coordinator.outside import Outside
+from wonder.coordinator.quarantine import Quarantine
 from wonder.coordinator.recovery import Recovery
-from wonder.coordinator.requests import RequestDesk
+from wonder.coordinator.requests import Orders
 from wonder.coordinator.retrying import Retries
 from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
+from wonder.coordinator.trigger_families import TriggerFamilies
 from wonder.coordinator.triggering import Triggers
+from wonder.coordinator.unloaded import Unloaded
 from wonder.definitions.records.actions import ActionDef
 from wonder.errors import WonderError
 from wonder.executor.environment import Environment, SystemEnvironment
@@ -47,7 +50,7 @@ from wonder.storage.spending import forget_old_calls
 from wonder.storage.store import NewId, Store
 
 if TYPE_CHECKING:
-    from wonder.actions.mcp_tool import McpToolKind
+    from wonder.actions.mcp_tool.kind import McpToolKind
     from wonder.app.transforms import Transforms
     from wonder.sandbox.typescript import CompiledTransform
     from wonder.storage.secret_keys import KeySource
@@ -91,12 +94,12 @@ class Engine:
         self._threads = Threads()
         self.watchers = Watchers()
         redactor, now_ms = Redactor(), self.environment.now_ms
-        self._secrets = StoredSecrets(store, keys, redactor, now_ms) if keys else None
-        self.resources = Resources(store.unsettled, now_ms, self._secrets)
-        sleep = self.environment.sleep
-        self._artifacts = RedactedArtifacts(redactor, objects, store, lease, now_ms, sleep) if objects else None
-        self.indexing = Indexing(store.unsettled, vectors, Embedder(self.resources, now_ms)) if vectors else None
-        self._spending = StoredSpending(store, lease, now_ms, new_id)
+        self._secrets = StoredSecrets(store, keys, redactor, now_ms, local=runs == "own") if keys else None
+        self.resources = Resources(store.unsettled, now_ms, self._secrets, local=runs == "own")
+        self._artifacts = RedactedArtifacts(redactor, objects, store, lease, self.environment) if objects else None
+        self._spending = StoredSpending(store, lease, self.environment, new_id)
+        embedder = Embedder(self.resources, now_ms, self._spending) if vectors else None
+        self.indexing = Indexing(store.unsettled, vectors, embedder) if vectors and embedder else None
         self._transforms = _Transforms(store)
         self._registry = ActionRegistry(
             secrets=self.resources.secrets, equipment=self._equipment(functions), announced=announced_kinds
@@ -109,13 +112,17 @@ class Engine:
         self.coordinator = Coordinator(store, lease, self.worker, self.environment, new_id)
         self.starter = Starter(self.coordinator)
         self.calls = Calls(self.coordinator, self.starter)
-        self.outside = Outside(self.coordinator)
+        self.unloaded = Unloaded(self.coordinator, self.starter)
+        self.quarantine = Quarantine(self.coordinator, self.starter, self.unloaded, lease)
+        self.outside = Outside(self.coordinator, self.unloaded)
         self.forker = Forker(self.coordinator, self.starter)
-        self.triggers = Triggers(self.coordinator, self.starter, Retries(self.coordinator, self.starter, self.forker))
+        families = TriggerFamilies(self.coordinator)
+        retries = Retries(self.coordinator, self.starter, self.forker, families)
+        self.triggers = Triggers(self.coordinator, self.starter, retries, families)
         self.recovery = Recovery(self.coordinator, self.starter, self.calls, self.outside, self.triggers)
         self.scheduler = Scheduler(self.coordinator, self.starter, self.outside)
-        self.desk = RequestDesk(
-            self.coordinator, self.starter, self.outside, self.forker, self.scheduler, functions.import_roots
+        self.orders = Orders(
+            self.coordinator, self.starter, self.outside, self.forker, self.scheduler, functions.sources
         )
         self.coordinator.programs.on_load = self._make_ready
         self.stopped = asyncio.Event()
@@ -137,11 +144,14 @@ class Engine:
         if self._runs != "all":
             self.coordinator.mine = set()
             self.starter.takes_on = self._runs == "own"
+        if self._runs == "all":
+            await self.quarantine.count()
         await self.recovery.take_untaken()
         await self._spending.recover()
         if self._secrets:
             await self._secrets.recall()
         if self._runs == "all":
+            await self.quarantine.set_aside()
             await self.recovery.recover()
         self._recovered.set()
 
@@ -214,7 +224,7 @@ class Engine:
         return self._lease_ms / 3_000
 
     async def _look_for_requests(self) -> float:
-        await self.desk.look()
+        await self.orders.look_for_requests()
         return _REQUESTS_SECONDS
 
     async def _look_for_timers(self) -> float:

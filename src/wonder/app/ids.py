@@ -1,7 +1,8 @@
 """ULIDs, made fast: in order within one millisecond, and never the same twice in one process."""
 
 import os
-import time
+
+from wonder.clock import SYSTEM_CLOCK
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 # Two characters at a time: half as many steps.
@@ -23,7 +24,7 @@ class UlidMaker:
 
     def __call__(self) -> str:
         """Make an id."""
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = SYSTEM_CLOCK.now_ms()
         if now_ms > self._last_ms:
             self._last_ms = now_ms
             self._number = int.from_bytes(os.urandom(10)) >> (_RANDOM_BITS - _FIRST_BITS)

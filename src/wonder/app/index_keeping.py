@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, TypeVar
 from wonder.actions.embedding.embeddings import TEXTS_MAX, Embedder
 from wonder.actions.embedding.texts import collection_of, digest_of, text_of
 from wonder.actions.protocol import ActionFailed
+from wonder.backoff import Backoff
 from wonder.definitions.records.resources import VectorIndex
 from wonder.errors import WonderError
 from wonder.objects.vectors import Embedded, Vectors, VectorsUnavailable
@@ -16,8 +17,8 @@ from wonder.storage.indexable import Indexable, indexable_by_id, indexable_page
 from wonder.storage.store import Reader
 
 _PAGE: Final = 500
-_FIRST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 60.0
+_FIRST_PAUSE_MS: Final = 1_000.0
+_LONGEST_PAUSE_MS: Final = 60_000.0
 # Whatever a provider asks for: a mistake of its must not end the index.
 _HELD_MAX: Final = 3_600.0
 # What a provider may say of one text that it would not say of others.
@@ -70,7 +71,7 @@ class IndexKeeper:
         await done
 
     async def _keep(self) -> None:
-        pause = _FIRST_PAUSE
+        backoff = Backoff(_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS)
         waiting: list[asyncio.Future[None]] = []
         try:
             while True:
@@ -88,18 +89,17 @@ class IndexKeeper:
                     self._busy = False
                     _tell(waiting, failed)
                     log.warning("the vector index %r can't be brought up to date: %s", self.index.name, failed.message)
-                    await self._rest(failed, pause)
-                    pause = min(pause * 2, _LONGEST_PAUSE)
+                    await self._rest(failed, backoff.next_ms())
                     self._wanted.set()
                 else:
                     self._busy = False
-                    pause = _FIRST_PAUSE
+                    backoff.reset()
                     _tell(waiting, None)
         finally:
             message = f"the vector index {self.index.name!r} was changed, or the engine stopped; search again"
             _tell(waiting + self._waiting, ActionFailed("VECTOR_INDEX_CHANGED", message, retryable=True))
 
-    async def _rest(self, failed: ActionFailed, pause: float) -> None:
+    async def _rest(self, failed: ActionFailed, pause_ms: float) -> None:
         """Wait before the next try: as long as a provider asks for, and else until somebody wants to search."""
         if failed.retry_after_ms:
             self._held = failed
@@ -108,7 +108,7 @@ class IndexKeeper:
             await asyncio.sleep(min(failed.retry_after_ms / 1_000, _HELD_MAX))
             self._held = None
             return
-        deadline = asyncio.get_running_loop().time() + pause
+        deadline = asyncio.get_running_loop().time() + pause_ms / 1_000
         while not self._waiting and (left := deadline - asyncio.get_running_loop().time()) > 0:
             self._wanted.clear()
             try:

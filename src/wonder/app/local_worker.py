@@ -9,25 +9,25 @@ import msgspec
 
 from wonder.actions.protocol import Origin
 from wonder.actions.registry import ActionRegistry
+from wonder.backoff import insist
+from wonder.clock import SYSTEM_CLOCK
 from wonder.coordinator.worker import Dispatch, TaskEnded
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.tasks import TaskDef
-from wonder.engine.facts import Metric, Noted, TaskCompleted, TaskFailed
+from wonder.engine.event_type import Event
+from wonder.engine.events import ARTIFACT_WRITTEN, ArtifactWritten
+from wonder.engine.facts import Metric, TaskCompleted, TaskFailed
 from wonder.engine.failure import Failure
 from wonder.errors import WonderError
 from wonder.executor.compiled import CompiledTask, compile_task
 from wonder.executor.executor import Executor, TaskUnderWay
 from wonder.executor.results import StepRecord, TaskResult
 from wonder.language.values import JsonValue
-from wonder.storage.cancellations import Cancellations
 from wonder.storage.definitions import load_definition
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, DatabaseFailed
 from wonder.storage.store import Reader
 
 Key = tuple[str, int]
-
-_FIRST_PAUSE_SECONDS = 0.1
-_LONGEST_PAUSE_SECONDS = 5.0
 
 log = logging.getLogger("wonder.engine")
 
@@ -50,18 +50,6 @@ class LocalWorker:
         else:
             self._spawn_or_begin(work, known)
         return work
-
-    def prepare(self, dispatch: Dispatch, on_done: Callable[[TaskEnded], None]) -> "LocalWork | None":
-        """Begin a task as far as nobody can tell; None if that can't be now."""
-        known = self._tasks.get((dispatch.task_id, dispatch.task_version))
-        if not isinstance(known, CompiledTask):
-            return None
-        work = LocalWork(dispatch, on_done)
-        return work if work.prepare(self._executor, known) else None
-
-    def begin(self, prepared: "LocalWork") -> bool:
-        """Go on with a task that was prepared; False if it has to be started anew."""
-        return prepared.begin_prepared(self._executor)
 
     def _spawn_or_begin(self, work: "LocalWork", known: CompiledTask | Failure) -> None:
         if isinstance(known, Failure):
@@ -112,21 +100,19 @@ class LocalWorker:
         return made
 
     async def _load_and_compile(self, key: Key) -> CompiledTask:
-        pause, cancellations = _FIRST_PAUSE_SECONDS, Cancellations()
-        while True:
-            try:
-                task = await load_definition(self._reader, TaskDef, *key)
-                actions = {}
-                for step in task.steps:
-                    of = (step.action_id, step.action_version)
-                    actions[of] = await load_definition(self._reader, ActionDef, *of)
-                return compile_task(task, actions, self._registry)
-            except (ConnectionLost, DatabaseBusy) as error:
-                cancellations.check()
-                # No reason to fail a run: the database will be back, or the engine stops.
-                log.warning("the task %s@%d can't be loaded yet: %s", *key, error)
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+        async def attempt() -> CompiledTask:
+            task = await load_definition(self._reader, TaskDef, *key)
+            actions = {}
+            for step in task.steps:
+                of = (step.action_id, step.action_version)
+                actions[of] = await load_definition(self._reader, ActionDef, *of)
+            return compile_task(task, actions, self._registry)
+
+        def report(error: WonderError, pause_ms: float) -> None:
+            log.warning("the task %s@%d can't be loaded yet: %s; trying again in %d ms", *key, error, pause_ms)
+
+        # No reason to fail a run: the database will be back, or the engine stops.
+        return await insist(attempt, passing=(ConnectionLost, DatabaseBusy), clock=SYSTEM_CLOCK, report=report)
 
 
 class LocalWork:
@@ -146,25 +132,11 @@ class LocalWork:
             return
         self._under_way = executor.start(task, self.dispatch.input, self._origin, self._done)
 
-    def prepare(self, executor: Executor, task: CompiledTask) -> bool:
-        """Begin it as far as nobody can tell; False if that can't be now."""
-        self._under_way = executor.prepare(task, self.dispatch.input, self._origin, self._done)
-        return self._under_way is not None
-
-    def begin_prepared(self, executor: Executor) -> bool:
-        """Go on with it; False if it has to be started anew."""
-        return self._under_way is not None and executor.begin(self._under_way)
-
-    def discard(self) -> None:
-        """Give it up before it may have had any effect."""
-        if self._under_way is not None:
-            self._under_way.discard()
-            self._under_way = None
-
     @property
     def _origin(self) -> Origin:
         dispatch = self.dispatch
-        return Origin(dispatch.project_id, dispatch.run_id, dispatch.node_ref, dispatch.path_id, dispatch.token_id)
+        place = (dispatch.node_ref, dispatch.path_id, dispatch.token_id)
+        return Origin(dispatch.project_id, dispatch.run_id, *place, dispatch.evaluation_steps)
 
     def cancel(self) -> None:
         """Abort it."""
@@ -212,10 +184,16 @@ def _steps(records: Sequence[StepRecord]) -> JsonValue:
     return shown
 
 
-def _artifacts(records: Sequence[StepRecord]) -> list[Noted]:
+def _artifacts(records: Sequence[StepRecord]) -> list[Event]:
     """Give what the steps have stored as events, each artifact once."""
-    found: dict[str, dict[str, JsonValue]] = {}
+    found: dict[str, Event] = {}
     for record in records:
-        if record.artifacts:
-            found |= {one.artifact_id: {"step": record.ref, **msgspec.structs.asdict(one)} for one in record.artifacts}
-    return [("artifact_written", told) for told in found.values()]
+        for one in record.artifacts or ():
+            told: ArtifactWritten = {
+                "step": record.ref,
+                "artifact_id": one.artifact_id,
+                "content_type": one.content_type,
+                "size_bytes": one.size_bytes,
+            }
+            found[one.artifact_id] = ARTIFACT_WRITTEN(told)
+    return list(found.values())

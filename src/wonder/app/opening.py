@@ -11,17 +11,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wonder.app import app_on
+from wonder.app.application import Application
 from wonder.app.ids import new_ulid
 from wonder.app.objects import objects_of
 from wonder.app.private import private_places
+from wonder.errors import WonderError
 from wonder.garbage import seldom_collected
+from wonder.storage.clock import utc_now
+from wonder.storage.errors import DatabaseUnreachable as DatabaseUnreachable
 from wonder.storage.opening import open_store
-from wonder.storage.store import Store
+from wonder.storage.store import NewId, Store, UtcNow
 
 if TYPE_CHECKING:
-    from wonder.app.api import Wonder
     from wonder.app.engine import Runs
+    from wonder.storage.secret_keys import KeySource
 
 # Between two of these the loop has a turn, so that none should take much longer than 10 ms.
 _NEEDED = (
@@ -31,14 +34,13 @@ _NEEDED = (
     "wonder.definitions.records.tenancy",
     "wonder.definitions.records.resources",
     "wonder.storage.tenancy",
-    "wonder.actions.functions",
+    "wonder.actions.functions.functions",
     "wonder.engine.state",
     "wonder.actions.resources",
     "wonder.engine.compiling",
     "wonder.coordinator.coordinator",
     "wonder.app.local_worker",
     "wonder.app.engine",
-    "wonder.app.api",
 )
 # Into a database that is being made, something is going to be deployed.
 _NEXT = ("wonder.definitions.checks.lookup", "wonder.definitions.loading", "wonder.storage.deploying")
@@ -50,39 +52,43 @@ async def open_wonder(
     *,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     modules: Sequence[str] = (),
+    module_folders: Sequence[Path] = (),
     import_roots: Sequence[Path] = (),
     runs: "Runs" = "all",
     lease_ms: int | None = None,
     objects: str | None = None,
-) -> "AsyncIterator[Wonder]":
+) -> AsyncIterator[Application]:
     """Open a database, and run its engine in this process unless another one does.
 
-    `python` actions may call `functions`, by their names, and everything in `modules`; `import_roots` are folders whose
-    modules may be imported as well. `runs` says whose tasks run here: those of `all` runs, of the `own` ones that are
-    started here, or `none`. When a process that runs the engine ends, another one that has the database open takes
-    over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second. `objects` is where the content of
-    artifacts is, file:///folder or s3://bucket/prefix; if it is not said, in a folder beside the database.
+    `python` actions may call `functions`, by their names, and the functions of `modules` that are marked
+    `@wonder.function` or listed in `__all__`; the modules are looked for in `module_folders` first. `import_roots` are
+    folders all of whose modules may be imported, which only a process that runs its own runs may have. `runs` says
+    whose tasks run here: those of `all` runs, of the `own` ones that are started here, or `none`. When a process that
+    runs the engine ends, another one that has the database open takes over: on PostgreSQL after `lease_ms` at the
+    latest, on SQLite within a second. `objects` is where the content of artifacts is, file:///folder or
+    s3://bucket/prefix; if it is not said, in a folder beside the database.
     """
+    if import_roots and runs != "own":
+        raise ImportRootsRefused(import_roots)
     contents = objects_of(url, objects)
     with seldom_collected():
         async with _opening(url) as opening:
             await _import_engine(opening)
             # What was imported above.
-            from wonder.actions.functions import FunctionRegistry
-            from wonder.actions.private_places import kept_private
-            from wonder.app.api import Wonder
-            from wonder.app.seat import take_seat
+            from wonder.actions.files.private_places import kept_private
+            from wonder.actions.functions.functions import FunctionRegistry
+            from wonder.app.engine_claim import claim_engine
             from wonder.app.vectors import vectors_of
             from wonder.storage.runs.leases import LEASE_MS
 
-            registry = FunctionRegistry(modules, import_roots)
+            registry = FunctionRegistry(modules, import_roots, module_folders)
             for name, function in (functions or {}).items():
                 registry.register(name, function)
             store = await opening
-            with kept_private(private_places(url, contents)):
+            with kept_private(private_places(url, contents), [*import_roots, *module_folders]):
                 async with (
-                    app_on(store, url) as app,
-                    take_seat(
+                    app_on(store, url, objects=objects, local=runs == "own") as app,
+                    claim_engine(
                         store,
                         registry,
                         new_ulid,
@@ -91,9 +97,77 @@ async def open_wonder(
                         keys=app.keys,
                         objects=contents,
                         vectors=vectors_of(url, store),
-                    ) as seat,
+                    ) as app.claim,
                 ):
-                    yield Wonder(app, seat)
+                    yield app
+
+
+@asynccontextmanager
+async def open_app(
+    url: str,
+    *,
+    create: bool = True,
+    objects: str | None = None,
+    fleeting: bool = False,
+    clock: UtcNow = utc_now,
+    new_id: NewId = new_ulid,
+) -> AsyncIterator[Application]:
+    """Open a database for a command that a person runs and that needs no engine, brought up to date.
+
+    A `fleeting` one is gone with the command, and is not remembered as this user's.
+    """
+    store = await open_store(url, create=create, clock=clock)
+    try:
+        async with app_on(
+            store, url, objects=objects, clock=clock, new_id=new_id, local=True, fleeting=fleeting
+        ) as app:
+            yield app
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def app_on(
+    store: Store,
+    url: str,
+    *,
+    objects: str | None = None,
+    clock: UtcNow = utc_now,
+    new_id: NewId = new_ulid,
+    local: bool = False,
+    fleeting: bool = False,
+) -> AsyncIterator[Application]:
+    """Use a database that is open, in its default workspace and project."""
+    # Imported here, because it takes long, and a database can be opened meanwhile.
+    from wonder.storage.tenancy import ensure_default
+
+    home = await ensure_default(store, clock=clock, new_id=new_id, fleeting=fleeting)
+    app = Application(store, home, clock, new_id, lambda: _keys(url), local=local, url=url, objects_url=objects)
+    try:
+        yield app
+    finally:
+        await app.close()
+
+
+def _keys(url: str) -> "KeySource":
+    # Imported here, because most processes use no secrets.
+    from wonder.storage.secret_keys import key_source
+
+    return key_source(url)
+
+
+class ImportRootsRefused(WonderError):
+    """A process that runs the runs of others was given folders all of whose modules could be imported."""
+
+    code = "IMPORT_ROOTS_REFUSED"
+
+    def __init__(self, import_roots: Sequence[Path]) -> None:
+        shown = ", ".join(map(str, import_roots))
+        super().__init__(
+            f"import_roots ({shown}) are for a process that runs its own runs only (runs='own'), because whoever can "
+            "store a definition could have any module there imported; name the modules instead: modules=['orders'], "
+            "and module_folders=[...] where they are not on Python's path"
+        )
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """What is wrong with a workflow in the phase form: faults with a place in the file, and errors in its own shape."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from wonder.language.schemas.faults import show_value
 from wonder.language.values import show_path
 from wonder.phases.errors import PhaseError
 from wonder.phases.hints import hint_for, texts_like_refs
+from wonder.phases.known import ToolName, Unchecked
 from wonder.phases.records import PhaseStep, PhaseTool, PhaseWorkflow
 from wonder.phases.shape_hints import shape_hint
 
@@ -57,6 +58,18 @@ class PhaseReading(Struct, frozen=True):
                 continue
             fault = self._fault(error)
             found.append(_told_once(fault, tool, told) if tool else fault)
+        return found
+
+    def unchecked(self, tools: Mapping[ToolName, object]) -> list[Fault]:
+        """Warn at each step whose tool was not checked, because its server may not be asked."""
+        found: list[Fault] = []
+        for path, step in self._steps():
+            name = ToolName(step.tool.connection_id, step.tool.tool_name) if step.tool else None
+            known = tools.get(name) if name else None
+            if name and isinstance(known, Unchecked):
+                message = f"the tool '{name.tool_name}' of '{name.connection_id}' was not checked: {known.reason}"
+                where = (*self.form.path, *path, "tool")
+                found.append(Fault("tool_not_checked", where, message, known.hint, severity="warning"))
         return found
 
     def warnings(self) -> list[Fault]:

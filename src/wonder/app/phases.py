@@ -22,6 +22,7 @@ from wonder.phases.known import Known, ToolName, ToolSchemas, TransformTypes, Ty
 from wonder.phases.needs import Needs, needs
 from wonder.phases.records import PhaseWorkflow
 from wonder.sandbox.typescript import CompiledTransform, InvalidTypeScript
+from wonder.sandbox.typescript_process import CompileBudget
 
 Types = dict[str, TransformTypes | tuple[TypeFault, ...]]
 """The types of transforms by their sources, or what is wrong with them."""
@@ -30,21 +31,20 @@ Types = dict[str, TransformTypes | tuple[TypeFault, ...]]
 class TransformCompiler(Protocol):
     """What compiles transforms, each once."""
 
-    async def compiled(self, source: str) -> CompiledTransform:
-        """Give a transform's JavaScript and schemas; raises InvalidTypeScript."""
+    async def compiled(self, source: str, budget: CompileBudget | None = None) -> CompiledTransform:
+        """Give a transform's JavaScript and schemas, at the cost of a budget; raises InvalidTypeScript."""
 
 
-async def compile_loaded(
-    loaded: Loaded, directory: ToolDirectory, transforms: TransformCompiler, *, start_servers: bool
-) -> Loaded:
+async def compile_loaded(loaded: Loaded, directory: ToolDirectory, transforms: TransformCompiler) -> Loaded:
     """Give a definition with graphs in the places of its phase forms; what is wrong with it is told when checked."""
+    budget = CompileBudget()
     if loaded.phases and not loaded.is_compiled:
         readings = [read_phase_form(form) for form in loaded.phases.forms]
         workflows = [reading.workflow for reading in readings if reading.workflow]
         servers: dict[str, Any] = dict(loaded.reading.bundle.mcp_servers)
         for workflow in workflows:
             servers |= workflow.mcp_servers
-        known = await learn(map(needs, workflows), servers, directory, transforms, start_servers=start_servers)
+        known = await learn(map(needs, workflows), servers, directory, transforms, budget=budget)
         written = loaded.phases.mcp_servers
         unreadable = written.keys() - servers.keys() if isinstance(written, dict) else ()
         compiled: dict[Path, CompiledPhases] = {}
@@ -56,7 +56,7 @@ async def compile_loaded(
                 compiled[reading.form.path] = one
         loaded = loaded.compiled(compiled, faults)
         loaded.reading.bundle.server_ids = dict(directory.ids)
-    return await _with_transforms(loaded, transforms)
+    return await _with_transforms(loaded, transforms, budget)
 
 
 async def learn(
@@ -65,7 +65,7 @@ async def learn(
     directory: ToolDirectory,
     transforms: TransformCompiler,
     *,
-    start_servers: bool,
+    budget: CompileBudget,
     anew: bool = False,
 ) -> Known:
     """Ask for all that checks need: servers for their tools, the compiler for the types of transforms."""
@@ -73,9 +73,9 @@ async def learn(
     tools: set[ToolName] = set().union(*(one.tools for one in all_needs))
     sources: set[str] = set().union(*(one.transforms for one in all_needs))
     # At the same time: a server and the compiler both take a while to start.
-    compiling = asyncio.create_task(_types(sources, transforms))
+    compiling = asyncio.create_task(_types(sources, transforms, budget))
     try:
-        known = await directory.schemas(sorted(tools), servers, start_servers=start_servers, anew=anew)
+        known = await directory.schemas(sorted(tools), servers, anew=anew)
         return Known(known, await compiling)
     finally:
         compiling.cancel()
@@ -102,8 +102,9 @@ def _compile(
     checked = check(reading.workflow, known)
     faults += reading.faults_of(checked.errors, unreadable)
     if faults or checked.errors:
-        return faults, None
-    faults = reading.warnings()
+        # What was not checked may be wrong as well: whoever corrects the rest should know.
+        return [*faults, *reading.unchecked(known.tools)], None
+    faults = [*reading.warnings(), *reading.unchecked(known.tools)]
     kept = PhaseDraft(_written(reading.form, written), checked.cached(), tools_of(reading.workflow, dict(known.tools)))
     return faults, CompiledPhases(compile_phases(reading.workflow, checked), kept)
 
@@ -113,10 +114,10 @@ def _written(form: PhaseForm, text: bytes) -> bytes:
     return text if form.path == () else encode_json(form.value).encode()
 
 
-async def _types(sources: set[str], transforms: TransformCompiler) -> Types:
+async def _types(sources: set[str], transforms: TransformCompiler, budget: CompileBudget) -> Types:
     async def of(source: str) -> TransformTypes | tuple[TypeFault, ...]:
         try:
-            compiled = await transforms.compiled(source)
+            compiled = await transforms.compiled(source, budget)
         except InvalidTypeScript as error:
             return tuple(TypeFault(fault.message, fault.line, fault.column) for fault in error.faults)
         return TransformTypes(compiled.input_schema, compiled.output_schema)
@@ -125,12 +126,12 @@ async def _types(sources: set[str], transforms: TransformCompiler) -> Types:
     return dict(zip(ordered, await all_of(map(of, ordered)), strict=True))
 
 
-async def _with_transforms(loaded: Loaded, transforms: TransformCompiler) -> Loaded:
+async def _with_transforms(loaded: Loaded, transforms: TransformCompiler, budget: CompileBudget) -> Loaded:
     """Compile the transforms of actions, and add to the faults what is wrong with them."""
     places = dict(loaded.reading.bundle.transforms())
     if not places:
         return loaded
-    types = await _types(set(places.values()), transforms)
+    types = await _types(set(places.values()), transforms, budget)
     found = [
         Fault("invalid_typescript", path, fault.message, inside=(fault.line, fault.column))
         for path, source in places.items()

@@ -6,8 +6,8 @@ from functools import cache
 from hashlib import sha256
 from typing import Final
 
-from wonder.sandbox.typescript import CompiledTransform, TypeScriptCompiler
-from wonder.sandbox.typescript_process import compiler_hash
+from wonder.sandbox.typescript import CompileBudgetSpent, CompiledTransform, TypeScriptCompiler
+from wonder.sandbox.typescript_process import CompileBudget, compiler_hash
 from wonder.storage.compiled_transforms import KeptTransform, find_compiled, keep_compiled
 from wonder.storage.store import Store
 
@@ -24,8 +24,21 @@ class Transforms:
         self._remembered: OrderedDict[str, CompiledTransform] = OrderedDict()
         self._under_way: dict[str, _UnderWay] = {}
 
-    async def compiled(self, source: str) -> CompiledTransform:
-        """Give what a source is compiled to; raises InvalidTypeScript with all that is wrong with it."""
+    async def compiled(self, source: str, budget: CompileBudget | None = None) -> CompiledTransform:
+        """Give what a source is compiled to; raises InvalidTypeScript with all that is wrong with it.
+
+        The budget, that of the deployment that asks, pays for the compiling if the source is new.
+        """
+        budget = budget or CompileBudget()
+        while True:
+            try:
+                return await self._compiled(source, budget)
+            except CompileBudgetSpent:
+                # It may have been another deployment's, which asked for the same source before.
+                if budget.is_spent:
+                    raise
+
+    async def _compiled(self, source: str, budget: CompileBudget) -> CompiledTransform:
         remembered = self._remembered.get(source)
         if remembered:
             self._remembered.move_to_end(source)
@@ -33,7 +46,7 @@ class Transforms:
         under_way = self._under_way.get(source)
         if under_way is None or not under_way.waiting:
             # A task of its own: others may wait for it when whoever asked first is cancelled.
-            under_way = self._under_way[source] = _UnderWay(asyncio.create_task(self._find_or_compile(source)))
+            under_way = self._under_way[source] = _UnderWay(asyncio.create_task(self._find_or_compile(source, budget)))
             under_way.task.add_done_callback(lambda done: self._note(source, done))
         under_way.waiting += 1
         try:
@@ -52,12 +65,12 @@ class Transforms:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._compiler.close()
 
-    async def _find_or_compile(self, source: str) -> CompiledTransform:
+    async def _find_or_compile(self, source: str, budget: CompileBudget) -> CompiledTransform:
         hash = transform_hash(source)
         kept = await find_compiled(self._store, hash)
         if kept:
             return CompiledTransform(*kept)
-        compiled = await self._compiler.compile(source)
+        compiled = await self._compiler.compile(source, budget)
         await keep_compiled(
             self._store, hash, KeptTransform(compiled.javascript, compiled.input_schema, compiled.output_schema)
         )

@@ -8,6 +8,7 @@ from typing import Final
 from wonder.checker.conservation import check_conservation
 from wonder.checker.contexts import check_context
 from wonder.checker.definitions import Definition, load_definition
+from wonder.checker.events import check_declared
 from wonder.checker.families import check_children, check_parent
 from wonder.checker.fan_in import check_joins, check_merges
 from wonder.checker.fan_out import check_fan_outs, check_max_parallel
@@ -30,6 +31,7 @@ _DEFINITIONS_KEPT: Final = 100
 _UNREADABLE: Final = (KeyError, IndexError, TypeError, ValueError, AttributeError)
 
 OF_EVENTS: Final[tuple[Callable[[StoredRun], Iterator[Violation]], ...]] = (
+    check_declared,
     check_sequence,
     check_end,
     check_tokens,
@@ -116,7 +118,10 @@ async def check_run(reader: Reader, definitions: Definitions, run_id: str, count
     found += await check_scheduled_input(reader, run)
     for check in OF_EVENTS:
         found += _guarded(run_id, check.__name__, lambda check=check: check(run))  # type: ignore[misc]
-    definition = await definitions.of(run)
+    try:
+        definition = await definitions.of(run)
+    except _UNREADABLE as error:
+        return [*found, Violation("unreadable", run_id, f"its definition can't be read: {error!r}")]
     if definition is None:
         named = f"{run.row['workflow_def_id']} version {run.row['workflow_version']}"
         return [*found, Violation("unreadable", run_id, f"its definition {named} is not there")]

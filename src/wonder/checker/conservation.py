@@ -63,6 +63,9 @@ def check_conservation(run: StoredRun, definition: Definition) -> Iterator[Viola
             else:
                 message = f"token {life.id} (event {event.sequence}) comes from token {parent}, which is not there"
                 yield Violation("conservation", run.id, message)
+        elif event.type == "tokens_ended":
+            for life in lives.values():
+                life.end = life.end or event._replace(type=f"token_{event.metadata['status']}")
         elif (found := lives.get(event.token_id or "")) is not None:
             _note(found, event)
             if event.type == "fan_out_started":

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from wonder.checker.definitions import Definition
 from wonder.checker.fold import fold
-from wonder.checker.layouts import FORMAT, Spot, Table, lay_out
+from wonder.checker.layouts import OWN, SHARED, Spot, Table, lay_out
 from wonder.checker.stored import StoredRun
 from wonder.checker.values import read, same, shown
 from wonder.checker.violations import Violation
@@ -19,10 +19,11 @@ _EXACT: Final = 2**53
 async def check_context(reader: Reader, run: StoredRun, definition: Definition) -> list[Violation]:
     """Compare the context in the tables with what the events say that it is."""
     state = fold(run)
-    if not run.events or state.input is None or set(definition.context_tables.values()) - {FORMAT}:
+    formats = set(definition.context_tables.values()) or {OWN}
+    if not run.events or state.input is None or formats not in ({OWN}, {SHARED}):
         return []
-    main = lay_out(definition.id, definition.version, definition.schemas)
-    missing = [table.name for table in _tables(main) if table.name not in definition.context_tables]
+    main = lay_out(definition.id, definition.version, definition.schemas, *formats)
+    missing = [table.name for table in main.all() if table.name not in definition.context_tables]
     if missing:
         return [Violation("context", run.id, f"the context table {missing[0]} is not there")]
     found = await _read(reader, run.id, main)
@@ -34,10 +35,6 @@ async def check_context(reader: Reader, run: StoredRun, definition: Definition) 
         for name, value in folded.items()
         if not same(found.get(name), value)
     ]
-
-
-def _tables(table: Table) -> list[Table]:
-    return [table, *[found for inner in table.lists for found in _tables(inner)]]
 
 
 async def _read(reader: Reader, run_id: str, main: Table) -> Any:
@@ -75,7 +72,11 @@ async def _read_list(reader: Reader, run_id: str, table: Table, around: dict[tup
 
 async def _rows(reader: Reader, run_id: str, table: Table) -> list[Row]:
     order = ", ".join(str(number) for number in range(1, table.depth + 2))
-    return await reader.query(f'SELECT * FROM "{table.name}" WHERE run_id = $1 ORDER BY {order}', run_id)
+    chosen = "*"
+    if table.columns:
+        positions = [*[f"position_{number}" for number in range(1, table.depth)], *["position"][: table.depth]]
+        chosen = ", ".join(["run_id", *positions, *table.columns, "_rest"])
+    return await reader.query(f'SELECT {chosen} FROM "{table.name}" WHERE run_id = $1 ORDER BY {order}', run_id)
 
 
 def _value(table: Table, row: Row) -> Any:

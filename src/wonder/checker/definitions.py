@@ -44,6 +44,11 @@ class Transition:
     is_limited: bool
 
 
+MERGE_STRATEGIES: Final = ("append", "keyed_by_branch", "merge_object", "last_wins")
+ON_TIMEOUT: Final = ("fail", "proceed_with_available")
+ON_EARLY_COMPLETE: Final = ("cancel", "abandon")
+
+
 @dataclass(frozen=True)
 class Join:
     """A fan-in: `needed` is the number of arrivals, or ALL; it counts the branches of a node or of a transition."""
@@ -141,19 +146,35 @@ def _add_transition(definition: Definition, row: dict[str, Any]) -> None:
 
 
 def _join(node_id: str, order: int, sync: dict[str, Any]) -> Join:
-    strategy = sync["strategy"]
-    needed = strategy["m_of_n"] if isinstance(strategy, dict) else (1 if strategy == "any" else ALL)
+    merge = sync.get("merge")
+    for name, known in (("on_timeout", ON_TIMEOUT), ("on_early_complete", ON_EARLY_COMPLETE)):
+        if sync.get(name) not in (None, *known):
+            raise ValueError(f"the join into {node_id} has the unknown {name} {sync[name]!r}")
+    if merge is not None and merge["strategy"] not in MERGE_STRATEGIES:
+        raise ValueError(f"the join into {node_id} has the unknown merge strategy {merge['strategy']!r}")
     return Join(
         node_id,
         order,
-        needed,
+        _needed(node_id, sync["strategy"]),
         sync["sibling_group"],
         None,
         sync.get("timeout_ms"),
         sync.get("on_timeout", "fail"),
         sync.get("on_early_complete", "cancel"),
-        sync.get("merge"),
+        merge,
     )
+
+
+def _needed(node_id: str, strategy: Any) -> int:
+    match strategy:
+        case {"m_of_n": int() as count}:
+            return count
+        case "any":
+            return 1
+        case "all":
+            return ALL
+        case _:
+            raise ValueError(f"the join into {node_id} has the unknown strategy {strategy!r}")
 
 
 def _name_groups_by_id(definition: Definition) -> None:

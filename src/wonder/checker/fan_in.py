@@ -171,9 +171,11 @@ def _merged(group: Group, join: Join, path: list[str]) -> Any:
             for value in found.values():
                 whole |= value if isinstance(value, dict) else {}
             return whole
-        case _:
+        case "last_wins":
             last = max(arrived, key=lambda index: group.branch(index).arrived_as, default=None)
             return _NOTHING if last is None else values[last]
+        case strategy:
+            raise ValueError(f"the merge into {join.node} has the unknown strategy {strategy!r}")
 
 
 def _found(value: Any, path: list[str]) -> Any:

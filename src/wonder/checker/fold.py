@@ -48,7 +48,7 @@ def apply(state: State, event: Event) -> None:
         # The run was at rest before: what was empty then is closed.
         state.close_groups()
     state.sequence = event.sequence
-    take = _TAKERS.get(event.type)
+    take = TAKERS.get(event.type)
     if take is not None:
         take(state, event, event.metadata)
 
@@ -120,6 +120,14 @@ def _token_ended(state: State, event: Event, told: Fields) -> None:
     if token := state.tokens.get(event.token_id or ""):
         _drop_timers_of(state, token.id)
         state.end(token)
+
+
+def _all_ended(state: State, event: Event, told: Fields) -> None:
+    """Very many tokens end with one event, and so does all that they waited for."""
+    for token in list(state.tokens.values()):
+        state.end(token)
+    state.timers.clear()
+    state.items |= {id: "withdrawn" for id, status in state.items.items() if status == "open"}
 
 
 def _drop_timers_of(state: State, token_id: str) -> None:
@@ -207,7 +215,7 @@ def _snapshot(state: State, event: Event, told: Fields) -> None:
     adopt(state, snapshot["run"], snapshot["tokens"], snapshot["groups"], snapshot["branches"])
 
 
-_TAKERS: Final[dict[str, Callable[[State, Event, Fields], None]]] = {
+TAKERS: Final[dict[str, Callable[[State, Event, Fields], None]]] = {
     "workflow_queued": _queued,
     "workflow_started": _started,
     "workflow_waiting": _waiting,
@@ -220,6 +228,7 @@ _TAKERS: Final[dict[str, Callable[[State, Event, Fields], None]]] = {
     "token_suspended": _suspended,
     "token_resumed": _token_resumed,
     **{f"token_{status}": _token_ended for status in ("completed", "failed", "timed_out", "cancelled")},
+    "tokens_ended": _all_ended,
     "fan_out_started": _fan_out,
     "fan_in_waiting": _fan_in_waiting,
     "fan_in_completed": _fan_in_over,
@@ -233,3 +242,18 @@ _TAKERS: Final[dict[str, Callable[[State, Event, Fields], None]]] = {
     "human_input_withdrawn": _withdrawn,
     "context_snapshot": _snapshot,
 }
+UNCHANGING: Final = frozenset(
+    {
+        "workflow_timed_out",
+        "workflow_extended",
+        "trigger_fired",
+        "trigger_skipped",
+        "trigger_failed",
+        "node_completed",
+        "node_failed",
+        "late_result_ignored",
+        "artifact_written",
+        "budget_alert",
+    }
+)
+"""The types of event that change nothing of what is folded."""

@@ -1,15 +1,17 @@
 """Layouts: which columns and child tables the context of a definition has, worked out from its schemas (CTX-2).
 
-The first layout format, as it is on disk: state, output and input share the first table in this order, members of an
-object come in the order of their names, each list has a table below, and what has no column is in `_rest`.
+The layouts as they are on disk: state, output and input share the first table in this order, members of an object come
+in the order of their names, each list has a table below, and what has no column is in `_rest`. In the second format
+definitions share tables: each is called after its depth and its numbers of columns, which are called after their types.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import unquote
 
-FORMAT: Final = 1
+OWN, SHARED = 1, 2
 _COLUMNS_MAX: Final = 250
 _TABLES_MAX: Final = 50
 _LISTS_DEEP: Final = 5
@@ -19,6 +21,7 @@ _CHOICES_MAX: Final = 64
 _CHOICES_DEEP: Final = 16
 _NAME_BYTES: Final = 63
 _SCALARS: Final = ("integer", "number", "boolean", "string")
+_SHARED_AS: Final = {"integer": "integer", "boolean": "integer", "number": "real", "string": "text", "open": "text"}
 
 Refs = frozenset[str]
 
@@ -41,12 +44,19 @@ class Table:
     path: tuple[str, ...]
     words: tuple[str, ...]
     depth: int
-    columns: int = 0
+    kinds: list[str] = field(default_factory=list)
+    """What its columns hold."""
+    columns: list[str] = field(default_factory=list)
+    """What they are called in a shared table."""
     root: Spot = field(default_factory=lambda: Spot("object", True))
     lists: list["Table"] = field(default_factory=list)
 
+    def all(self) -> list["Table"]:
+        """Give this table and all below it."""
+        return [self, *[found for inner in self.lists for found in inner.all()]]
 
-def lay_out(definition_id: str, version: int, schemas: dict[str, Any]) -> Table:
+
+def lay_out(definition_id: str, version: int, schemas: dict[str, Any], format: int = OWN) -> Table:
     """Give the tables of a definition."""
     names: set[str] = set()
     prefix = f"context_{definition_id.lower()}_{version}"
@@ -56,7 +66,28 @@ def lay_out(definition_id: str, version: int, schemas: dict[str, Any]) -> Table:
         spot = layout.spot(schemas[root], (root,), main, frozenset({"#"}), True)
         if spot is not None:
             main.root.members[root] = spot
+    if format == SHARED:
+        _share(main)
     return main
+
+
+def _share(main: Table) -> None:
+    """Name tables and columns as they are called where definitions share them."""
+    taken: set[str] = set()
+    for table in main.all():
+        used: Counter[str] = Counter()
+        for kind in table.kinds:
+            used[_SHARED_AS[kind]] += 1
+            table.columns.append(f"{_SHARED_AS[kind]}_{used[_SHARED_AS[kind]]}")
+        sizes = [_room(used[word]) for word in ("integer", "real", "text")]
+        table.name = _give(taken, ("contexts", str(table.depth), *map(str, sizes)))
+
+
+def _room(used: int) -> int:
+    room = 4
+    while room < used:
+        room *= 2
+    return room if used else 0
 
 
 def _give(taken: set[str], words: tuple[str, ...]) -> str:
@@ -81,7 +112,7 @@ class _Layout:
     lists: bool
 
     def spot(self, schema: Any, path: tuple[str, ...], table: Table, refs: Refs, always: bool) -> Spot | None:
-        if table.columns >= _COLUMNS_MAX:
+        if len(table.kinds) >= _COLUMNS_MAX:
             return None
         kind, inner, refs = self.form(schema, refs, 0)
         if kind in _SCALARS:
@@ -94,8 +125,8 @@ class _Layout:
         return self._column("open", table, always)
 
     def _column(self, kind: Any, table: Table, always: bool) -> Spot:
-        table.columns += 1
-        return Spot(kind, always, table.columns - 1)
+        table.kinds.append(kind)
+        return Spot(kind, always, len(table.kinds) - 1)
 
     def _object(self, inner: Any, path: tuple[str, ...], table: Table, refs: Refs, always: bool) -> Spot | None:
         members: dict[str, Spot] = {}

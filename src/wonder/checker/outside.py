@@ -12,7 +12,6 @@ Each line is an object with a `kind`; `at` is the true time in milliseconds sinc
 | `effect` | `run`, `token`, `at` | an action began to act in the world |
 | `crash` | `at` | a process was killed; what it did may be done again |
 | `scheduled` | `run`, `schedule`, `planned`, `at` | an action was told the schedule's name and the time it stands for |
-| `lost` | `run`, `at` | what was decided for a run could not be stored; what it had under way may be done again |
 | `clock_set` | `at` | a process's clock was set forward or back |
 | `claimed` | `owner`, `epoch`, `at` | a process was told that the lease is its own |
 | `wrote` | `run`, `sequence`, `epoch`, `at` | a process was told that its commit with this event is durable |
@@ -199,9 +198,6 @@ async def _check_effects(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
     cancelled = {line["run"]: line["at"] for line in log.get("cancel_confirmed", ())}
     # Who claims the lease does again what the owner before had under way, whether that was killed or only too slow.
     crashes = [line["at"] for name in ("crash", "claimed") for line in log.get(name, ())]
-    lost: dict[str, list[int]] = {}
-    for line in log.get("lost", ()):
-        lost.setdefault(line["run"], []).append(line["at"])
     for run_id, effects in by_run.items():
         run = await runs.get(run_id)
         if run is None:
@@ -209,7 +205,7 @@ async def _check_effects(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
             continue
         definition = await runs.definitions.of(run)
         if definition is not None:
-            for violation in check_effects(run, definition, effects, losses=[*crashes, *lost.get(run_id, ())]):
+            for violation in check_effects(run, definition, effects, losses=crashes):
                 yield violation
         if run_id in cancelled:
             for violation in check_cancelled(run, effects, cancelled[run_id]):

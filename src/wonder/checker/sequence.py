@@ -46,7 +46,7 @@ def oldest_number(run: StoredRun) -> int:
 
 def _check_rows(run: StoredRun) -> Iterator[Violation]:
     """The rows that hold the events say of themselves which those are."""
-    told = sorted(number for first, last in run.event_rows for number in range(first, last + 1))
+    told = sorted(number for first, last, _ in run.event_rows for number in range(first, last + 1))
     if told != [event.sequence for event in run.events]:
         message = f"the rows of the events say that they hold {len(told)}, and hold {len(run.events)} others"
         yield Violation("sequence", run.id, message)

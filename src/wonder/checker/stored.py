@@ -37,7 +37,8 @@ class StoredRun:
     id: str
     row: Fields
     events: list[Event] = field(default_factory=list)
-    event_rows: list[tuple[int, int]] = field(default_factory=list)
+    event_rows: list[tuple[int, int, int | None]] = field(default_factory=list)
+    """The numbers of the first and last event in each row, and the tokens made until then where it says so."""
     tokens: list[Fields] = field(default_factory=list)
     groups: list[Fields] = field(default_factory=list)
     branches: list[Fields] = field(default_factory=list)
@@ -76,7 +77,10 @@ async def load_run(reader: Reader, run_id: str) -> StoredRun | None:
 async def _load(reader: Reader, run_id: str) -> StoredRun:
     row = (await _rows(reader, "checker_run", run_id))[0]
     run = StoredRun(run_id, row)
-    run.event_rows = [(int(str(a)), int(str(b))) for a, b in await reader.fetch("checker_event_rows", run_id)]
+    run.event_rows = [
+        (int(str(first)), int(str(last)), None if made is None else int(str(made)))
+        for first, last, made in await reader.fetch("checker_event_rows", run_id)
+    ]
     run.events = [_event(cells) for cells in await reader.fetch("checker_events", run_id)]
     run.tokens = await _rows(reader, "checker_tokens", run_id)
     run.groups = await _rows(reader, "checker_groups", run_id)

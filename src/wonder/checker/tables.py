@@ -16,6 +16,7 @@ def check_tables(run: StoredRun) -> Iterator[Violation]:
     yield from _check_run(run, state)
     yield from _check_live_tokens(run, state)
     yield from _check_ended_tokens(run)
+    yield from _check_count(run)
     yield from _check_groups(run, state)
     yield from _differences(run, "fold", "timer", run.timers, state.timers)
     yield from _differences(run, "fold", "loop", _stored_loops(run), _folded_loops(state))
@@ -83,9 +84,11 @@ def _check_ended_tokens(run: StoredRun) -> Iterator[Violation]:
     """Ended tokens keep their rows, with the status of the event that ended them."""
     ends: dict[str, str] = {}
     made: dict[str, Event] = {}
-    for event in run.events:
+    for event, state in history(run):
         if event.type == "token_spawned":
             made.setdefault(event.token_id or "", event)
+        elif event.type == "tokens_ended":
+            ends = dict.fromkeys(state.tokens, event.metadata["status"]) | ends
         elif event.type.startswith("token_") and event.type[6:] in ("completed", "failed", "timed_out", "cancelled"):
             ends.setdefault(event.token_id or "", event.type[6:])
     if not run.events or run.events[0].sequence > 1:
@@ -109,6 +112,13 @@ def _check_ended_tokens(run: StoredRun) -> Iterator[Violation]:
             yield Violation("fold", run.id, message)
         elif id not in made and row["born"] > 0 and run.events and run.events[0].sequence == 1:
             yield Violation("fold", run.id, f"token {id} has a row, and no event made it")
+
+
+def _check_count(run: StoredRun) -> Iterator[Violation]:
+    """The last row of events says how many tokens there are in all."""
+    counted = run.event_rows[-1][2] if run.event_rows else None
+    if counted is not None and counted != len(run.tokens):
+        yield Violation("fold", run.id, f"the run counts {counted} tokens in all, and has {len(run.tokens)}")
 
 
 def _check_groups(run: StoredRun, state: State) -> Iterator[Violation]:

@@ -32,6 +32,12 @@ def check_tokens(run: StoredRun) -> Iterator[Violation]:
     for event, state in history(run):
         if event.type == "context_snapshot":
             made |= {token["id"] for token in event.metadata["snapshot"]["tokens"]}
+        if event.type == "tokens_ended":
+            ended |= dict.fromkeys(state.tokens, event)
+            if event.metadata["count"] != len(state.tokens):
+                count = event.metadata["count"]
+                message = f"event {event.sequence} ends {count} tokens, and {len(state.tokens)} are live"
+                yield Violation("tokens", run.id, message)
         id = event.token_id
         if id is None or event.type == "late_result_ignored":
             continue

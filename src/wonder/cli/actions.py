@@ -1,54 +1,52 @@
-"""List and show the kinds of action that definitions may use: what each takes, what it gives, and an example.
+"""List and show the kinds of action that definitions can use, with their fields, output and an example.
 
-Packages that are installed beside Wonder can add kinds: their entry points in the group wonder.actions name a class.
+Installed packages can add kinds, with entry points in the group wonder.actions.
 """
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict
+from textwrap import fill
 
-from wonder.actions.errors import UnknownKind
-from wonder.actions.guide import Field, KindGuide, all_guides
-from wonder.cli.output import color, print_json, print_table
+from wonder.cli.output import color, print_output, print_table
+from wonder.cli.subcommands import add_command, add_json_option
 from wonder.language.values import encode_json
+from wonder.operations.kinds import KindField, KindRecord, all_kinds, find_kind
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take list or show."""
     parser.set_defaults(json=False)
     commands = parser.add_subparsers(dest="command", metavar="list | show")
-    listing = commands.add_parser("list", help="list every kind of action; this is also done if nothing is said")
-    show = commands.add_parser("show", help="show a kind: its configuration, what it gives, and an example")
-    show.add_argument("kind", metavar="KIND")
+    listing = add_command(commands, "list", "list all kinds of action (the default)")
+    show = add_command(commands, "show", "show a kind of action: its fields, its output, its errors and an example")
+    show.add_argument("kind", metavar="KIND", help="the kind, such as http_request")
     for command in (listing, show):
-        command.add_argument("--json", action="store_true", help="print the result for a program")
+        add_json_option(command)
 
 
 def run(given: Namespace) -> int:
     """Run one of the commands."""
-    guides = all_guides()
     if given.command in (None, "list"):
-        _list(guides, given)
+        _list(given)
         return 0
-    found = next((guide for guide in guides if guide.kind == given.kind), None)
-    if found is None:
-        raise UnknownKind(given.kind, [guide.kind for guide in guides])
+    found = find_kind(given.kind)
     if given.json:
-        print_json(asdict(found))
+        print_output(found)
     else:
         _show(found)
     return 0
 
 
-def _list(guides: list[KindGuide], given: Namespace) -> None:
+def _list(given: Namespace) -> None:
+    found = all_kinds()
     if given.json:
-        print_json({"kinds": [asdict(guide) for guide in guides]})
+        print_output(found)
         return
-    rows = [[guide.kind, f"{guide.summary}" + (f" ({guide.package})" if guide.package else "")] for guide in guides]
+    rows = [[one.kind, one.summary + (f" ({one.package})" if one.package else "")] for one in found.kinds]
     print_table(["KIND", "WHAT IT DOES"], rows)
     print(f"\n{color('hint', 'wonder actions show KIND')} shows what it takes and gives, and an example")
 
 
-def _show(guide: KindGuide) -> None:
+def _show(guide: KindRecord) -> None:
     print(f"{color('bold', guide.kind)}: {guide.summary}")
     if guide.package:
         print(f"added by {guide.package}")
@@ -56,10 +54,12 @@ def _show(guide: KindGuide) -> None:
         print()
         print_table(["FIELD", "TYPE", "DEFAULT", ""], [_row(field) for field in guide.fields])
     print(f"\n{color('bold', 'gives')} {guide.gives}")
+    if guide.errors:
+        print(fill(f"{color('bold', 'errors')} {', '.join(guide.errors)}", 100, subsequent_indent="  "))
     if guide.example:
         print(f"\n{color('bold', 'example')}\n\n{guide.example.rstrip()}")
 
 
-def _row(field: Field) -> list[str]:
+def _row(field: KindField) -> list[str]:
     default = "required" if field.required else "" if field.default is None else encode_json(field.default)
     return [field.name, field.type, default, "may hold {{secrets.NAME}}" if field.may_hold_secrets else field.note]

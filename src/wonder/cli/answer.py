@@ -1,8 +1,11 @@
-"""Answer what a run asks a person; `wonder inbox` lists the items.
+"""Answer a question from the inbox (see `wonder inbox`).
 
-An answer that does not fit the item's schema is refused and changes nothing, and so is a second one. A run at its
-time-out takes {"decision": "extend", "extend_ms": 60000}, {"decision": "abort"} or {"decision": "fail"}; a node that
-would overspend a budget takes {"decision": "extend", "extend_cents": 500} or {"decision": "fail"}.
+The answer must be valid against the schema that the inbox shows. An invalid answer is rejected and the question stays
+open; a question can be answered once. Two questions are asked by Wonder itself:
+  a run is at its time-out:     {"decision": "extend", "extend_ms": 60000}, {"decision": "abort"}, {"decision": "fail"}
+  a node would exceed a budget: {"decision": "extend", "extend_cents": 500}, {"decision": "fail"}
+
+  wonder answer 01M7P9D2J8Q0T4X6Z7B1C3E5G9 '{"approved": true}'
 """
 
 import asyncio
@@ -10,19 +13,20 @@ import getpass
 from argparse import ArgumentParser, Namespace
 
 from wonder.app.opening import open_wonder
-from wonder.cli.output import color, print_json
+from wonder.cli.engine_note import CONTINUE
+from wonder.cli.output import color, print_output
 from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.subcommands import add_json_option
 from wonder.language.values import JsonValue, parse_json
-from wonder.storage.runs.headers import load_header
-from wonder.storage.runs.looking import load_inbox_item
+from wonder.operations.run_orders import AnswerItem, answer_item
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take the item and the answer."""
-    parser.add_argument("item", metavar="ITEM")
-    parser.add_argument("answer", metavar="JSON")
-    parser.add_argument("--by", default=None, help="who answers (default: the user of this machine)")
-    parser.add_argument("--json", action="store_true", help="print the result for a program")
+    parser.add_argument("item", metavar="ITEM", help="the id of the question, which `wonder inbox` shows")
+    parser.add_argument("answer", metavar="JSON", help="the answer")
+    parser.add_argument("--by", metavar="NAME", default=None, help="the person who answers (default: your user name)")
+    add_json_option(parser)
     add_database_option(parser)
 
 
@@ -32,15 +36,14 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace, value: JsonValue) -> int:
+    order = AnswerItem(item_id=given.item, answer=value, by=given.by or getpass.getuser())
     async with open_wonder(database_setting(given.db).value, runs="none") as wonder:
-        await wonder.answer(given.item, value, by=given.by or getpass.getuser())
-        item = await load_inbox_item(wonder.app.store, given.item)
-        is_left = wonder.engine is not None and not (await load_header(wonder.app.store, item.run_id)).has_ended
+        answered = await answer_item(wonder, order)
     if given.json:
-        print_json({"item_id": given.item, "answered": True})
+        print_output(answered)
     else:
         print(f"{color('good', '✓')} answered")
-        if is_left:
-            # This command decides, and leaves tasks to an engine that knows their functions.
-            print("  its run goes on with the next engine: `wonder run` with the same --key and input, or a program")
+        if answered.needs_engine:
+            # This command records the answer only: tasks are run by an engine that has their functions.
+            print(f"  no process runs the engine now; continue with {CONTINUE}")
     return 0

@@ -1,30 +1,26 @@
-"""List artifacts, show what is known of one, and get its content.
+"""List and show artifacts, and get their content.
 
-Their data can also be asked for with SQL: wonder query "SELECT * FROM artifact_log".
+Their metadata can also be read with SQL: wonder query "SELECT * FROM artifact_log".
 """
 
 import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, Any
+from typing import IO
 
-from wonder.app import App, open_app
-from wonder.app.objects import objects_of
-from wonder.cli.output import color, print_json, print_table
+from wonder.app.application import Application
+from wonder.app.opening import open_app
+from wonder.cli.output import color, print_output, print_table, visible, visible_json
+from wonder.cli.run_headers import shown_time
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
-from wonder.definitions.records.resources import ArtifactType
+from wonder.cli.subcommands import add_command, add_json_option, add_page_options
 from wonder.errors import WonderError
-from wonder.language.values import encode_json
-from wonder.objects.store import Objects
-from wonder.storage.artifacts import Artifact, artifacts_of_project, artifacts_of_run, load_artifact
-from wonder.storage.definitions import load_definition
-from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.headers import load_header
+from wonder.operations.artifacts import ListArtifacts, OneArtifact, artifact_content, list_artifacts, show_artifact
 
 
 class FileNotWritten(WonderError):
@@ -40,18 +36,24 @@ class FileNotWritten(WonderError):
 def configure(parser: ArgumentParser) -> None:
     """Take one of the commands."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    listing = commands.add_parser("list", help="list artifacts of the project or of a run, newest first")
-    listing.add_argument("--run", metavar="RUN", help="only those of a run, and those that it inherits")
-    listing.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
-    listing.add_argument("--cursor", help="go on behind an earlier page")
-    show = commands.add_parser("show", help="show what is known of an artifact")
-    get = commands.add_parser("get", help="write the content of an artifact to standard output or a file")
-    get.add_argument("--output", "-o", metavar="FILE", help="a file, which is written whole or not at all")
+    listing = add_command(commands, "list", "list the artifacts of the project or of one run, newest first")
+    listing.add_argument("--run", metavar="RUN", help="list only the artifacts of this run, including inherited ones")
+    add_page_options(listing)
+    show = add_command(commands, "show", "show an artifact: its type, size, origin and metadata")
+    get = add_command(
+        commands,
+        "get",
+        "write the content of an artifact to standard output or a file",
+        "  wonder artifacts get 01M7P9D2J8Q0T4X6Z7B1C3E5G9 -o report.pdf",
+    )
+    get.add_argument(
+        "--output", "-o", metavar="FILE", help="write to this file; it is replaced only if the content is complete"
+    )
     add_objects_option(get)
     for command in (show, get):
-        command.add_argument("artifact_id", metavar="ARTIFACT")
+        command.add_argument("artifact_id", metavar="ARTIFACT", help="the id of the artifact")
     for command in (listing, show):
-        command.add_argument("--json", action="store_true", help="print the result for a program")
+        add_json_option(command)
     for command in commands.choices.values():
         add_database_option(command)
 
@@ -63,66 +65,66 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> None:
-    url = database_setting(given.db).value
-    async with open_app(url, create=False) as app:
-        if given.command == "list":
-            await _list(app, given)
-        elif given.command == "show":
-            await _show(app, await load_artifact(app.store, app.home.project_id, given.artifact_id), given.json)
-        else:
-            objects = objects_of(url, objects_setting(given.objects))
-            artifact = await load_artifact(app.store, app.home.project_id, given.artifact_id)
-            await _get(objects, artifact, given.output)
+    objects = objects_setting(given.objects) if given.command == "get" else None
+    async with open_app(database_setting(given.db).value, create=False, objects=objects) as app:
+        await _DOES[given.command](app, given)
 
 
-async def _list(app: App, given: Namespace) -> None:
-    if given.run:
-        header = await load_header(app.store, given.run)
-        if header.project_id != app.home.project_id:
-            raise NotFound("run", given.run)
-        page = await artifacts_of_run(app.store, header.id, limit=given.limit, cursor=given.cursor)
-    else:
-        project_id = app.home.project_id
-        page = await artifacts_of_project(app.store, project_id, limit=given.limit, cursor=given.cursor)
+async def _list(app: Application, given: Namespace) -> None:
+    page = await list_artifacts(app, ListArtifacts(run_id=given.run, limit=given.limit, cursor=given.cursor))
     if given.json:
-        print_json({"artifacts": [_as_json(artifact) for artifact in page.items], "cursor": page.cursor})
+        print_output(page)
         return
-    if not page.items:
+    if not page.artifacts:
         print("no artifacts yet; a step of the kind write_artifact stores one")
         return
     print_table(
         ["ARTIFACT", "NODE", "TYPE", "CONTENT", "BYTES", "WRITTEN"],
         [
-            [a.id, a.node, await _type(app, a), a.content_type, f"{a.size_bytes:,}", _time(a.created_ms)]
-            for a in page.items
+            [one.artifact_id, one.node, one.type, one.content_type, f"{one.size_bytes:,}", shown_time(one.created_ms)]
+            for one in page.artifacts
         ],
     )
     if page.cursor:
         print(color("dim", f"more: --cursor {page.cursor}"))
 
 
-async def _show(app: App, artifact: Artifact, as_json: bool) -> None:
-    if as_json:
-        print_json(_as_json(artifact))
+async def _show(app: Application, given: Namespace) -> None:
+    artifact = await show_artifact(app, OneArtifact(artifact_id=given.artifact_id))
+    if given.json:
+        print_output(artifact)
         return
-    print(f"{color('bold', artifact.id)}  {artifact.content_type}, {artifact.size_bytes:,} bytes")
-    print(f"  type {await _type(app, artifact)}, written {_time(artifact.created_ms)}")
+    print(f"{color('bold', artifact.artifact_id)}  {visible(artifact.content_type)}, {artifact.size_bytes:,} bytes")
+    print(f"  type {visible(artifact.type)}, written {shown_time(artifact.created_ms)}")
     print(f"  run {artifact.run_id}, node {artifact.node!r} ({artifact.path_id}), step {artifact.step!r}")
-    print(f"  content {artifact.storage_key}")
-    print(f"  data {encode_json(artifact.schema_data)}")
-    print(f"  {color('hint', f'wonder artifacts get {artifact.id}')}")
+    print(f"  content {visible(artifact.storage_key)}")
+    print(f"  data {visible_json(artifact.schema_data)}")
+    print(f"  {color('hint', f'wonder artifacts get {artifact.artifact_id}')}")
 
 
-async def _get(objects: Objects, artifact: Artifact, output: str | None) -> None:
-    if output is None:
-        async for chunk in objects.read(artifact.storage_key):
-            sys.stdout.buffer.write(chunk)
+async def _get(app: Application, given: Namespace) -> None:
+    asked = OneArtifact(artifact_id=given.artifact_id)
+    if given.output is None:
+        # A terminal would obey what it is sent; a pipe or a file gets every byte as it is.
+        shown = _shown if sys.stdout.isatty() else None
+        decoder = getincrementaldecoder("utf-8")("replace")
+        async for chunk in artifact_content(app, asked):
+            sys.stdout.buffer.write(shown(decoder.decode(chunk)) if shown else chunk)
+        if shown:
+            sys.stdout.buffer.write(shown(decoder.decode(b"", final=True)))
         sys.stdout.buffer.flush()
         return
-    with _replacing(Path(output)) as file:
-        async for chunk in objects.read(artifact.storage_key):
+    artifact = await show_artifact(app, asked)
+    with _replacing(Path(given.output)) as file:
+        async for chunk in artifact_content(app, asked):
             file.write(chunk)
-    print(f"{color('good', '✓')} {output}: {artifact.size_bytes:,} bytes")
+    print(f"{color('good', '✓')} {given.output}: {artifact.size_bytes:,} bytes")
+
+
+def _shown(text: str) -> bytes:
+    """Write out what a terminal would obey, but for line breaks and tabs."""
+    lines = ["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")]
+    return "\n".join(lines).encode(sys.stdout.encoding or "utf-8", "backslashreplace")
 
 
 @contextmanager
@@ -134,7 +136,6 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
             try:
                 yield file
                 file.flush()
-                written.chmod(0o644)
                 written.replace(target)
             except BaseException:
                 written.unlink(missing_ok=True)
@@ -143,31 +144,4 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
         raise FileNotWritten(str(target), error.strerror or str(error)) from error
 
 
-def _as_json(artifact: Artifact) -> dict[str, Any]:
-    return {
-        "artifact_id": artifact.id,
-        "run_id": artifact.run_id,
-        "node": artifact.node,
-        "path_id": artifact.path_id,
-        "step": artifact.step,
-        "part": artifact.part,
-        "artifact_type_id": artifact.artifact_type_id,
-        "artifact_type_version": artifact.artifact_type_version,
-        "content_type": artifact.content_type,
-        "size_bytes": artifact.size_bytes,
-        "storage_key": artifact.storage_key,
-        "schema_data": artifact.schema_data,
-        "created_ms": artifact.created_ms,
-    }
-
-
-async def _type(app: App, artifact: Artifact) -> str:
-    version = artifact.artifact_type_version
-    if version is None:
-        return artifact.artifact_type_id
-    definition = await load_definition(app.store, ArtifactType, artifact.artifact_type_id, version)
-    return f"{definition.name}@{version}"
-
-
-def _time(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+_DOES = {"list": _list, "show": _show, "get": _get}

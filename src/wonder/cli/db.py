@@ -1,114 +1,155 @@
-"""Migrate or check the database.
-
-`migrate` brings it to the newest form, which deploying does by itself as well. `check` looks for damage, for rows that
-don't belong together, and, run by run, for anything that no run of Wonder does; exit status 1 if it finds any.
-"""
+"""Migrate, check or repair the database, trust it, or create a read-only role for queries."""
 
 import asyncio
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from contextlib import aclosing
 
-from wonder.checker.checking import Count, check_runs
-from wonder.cli.output import color, count, print_json
-from wonder.cli.settings import add_database_option, database_setting
-from wonder.storage.check import FINDINGS_MAX, Finding, check_database
-from wonder.storage.migrate import migrate
-from wonder.storage.opening import open_store
-from wonder.storage.store import Store
+from wonder.cli.db_reader import configure_reader, run_grant_reader
+from wonder.cli.output import color, count, print_output, visible, visible_lines
+from wonder.cli.run_headers import shown_time
+from wonder.cli.settings import add_database_option, database_setting, found_database
+from wonder.cli.subcommands import add_command, add_json_option
+from wonder.operations.databases import Loss, Progress, Repair, check_with_progress, migrate_database, repair, trust
+from wonder.operations.declaring import NoInput, Place
 
-_TELL_SECONDS = 1.0
+_RUNS_SHOWN = 20
+
+
+_DETAILS = {
+    "migrate": "`wonder deploy` and `wonder run` do this as well when they open the database.",
+    "check": (
+        "Looks for damaged files, for rows that do not belong together and, run by run, for states that Wonder never\n"
+        "produces. Exit status: 0 if nothing was found, 1 if there is an error."
+    ),
+    "repair": (
+        "The journal is a file next to an SQLite database that has the newest results. If results are missing in it,\n"
+        "the engine does not start. With --accept-loss it starts without them, and executes again the steps whose\n"
+        "results are lost. Exit status: 0 if nothing is missing or the loss was accepted, 1 if not."
+    ),
+    "trust": (
+        "A database that you did not create, such as one that came with a repository, is not used until you trust it,\n"
+        "because its settings and approvals could let programs run as you."
+    ),
+    "grant-reader": (
+        "The role can read the tables and views of `wonder query --tables`, and nothing else. Its URL, with a new\n"
+        "password, is printed once: set it as WONDER_READER_URL, or as reader_url in wonder.toml."
+    ),
+}
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take migrate or check."""
-    commands = parser.add_subparsers(dest="command", required=True, metavar="migrate | check")
-    for name, text in (("migrate", "bring the database to the newest form"), ("check", "look for damage")):
-        command = commands.add_parser(name, help=text)
-        command.add_argument("--json", action="store_true", help="print the result for a program")
+    """Take migrate, check, repair, trust or grant-reader."""
+    metavar = "migrate | check | repair | trust | grant-reader"
+    commands = parser.add_subparsers(dest="command", required=True, metavar=metavar)
+    for name, text in (
+        ("migrate", "update the tables of the database to this version of Wonder"),
+        ("check", "check the database for damage and inconsistent data"),
+        ("repair", "show the results that a damaged journal has lost, and optionally continue without them"),
+        ("trust", "declare that the SQLite database in the working directory is yours"),
+        ("grant-reader", "create the PostgreSQL role that `wonder query` uses"),
+    ):
+        command = add_command(commands, name, text, _DETAILS[name])
+        add_json_option(command)
         add_database_option(command)
+        if name == "repair":
+            command.add_argument("--accept-loss", action="store_true", help="continue without the lost results")
+        if name == "grant-reader":
+            configure_reader(command)
 
 
 def run(given: Namespace) -> int:
     """Run one of the commands."""
-    return asyncio.run({"migrate": _migrate, "check": _check}[given.command](given))
+    return asyncio.run(_COMMANDS[given.command](given))
 
 
 async def _migrate(given: Namespace) -> int:
-    store = await open_store(database_setting(given.db).value, migrations="leave")
-    try:
-        missing = await migrate(store)
-    finally:
-        await store.close()
+    migrated = await migrate_database(Place(database_setting(given.db).value), NoInput())
     if given.json:
-        print_json({"database": store.address, "applied": [migration.name for migration in missing]})
-    elif missing:
-        print(f"{color('good', '✓')} {store.address}: {count(len(missing), 'migration')} applied")
+        print_output(migrated)
+    elif migrated.applied:
+        print(f"{color('good', '✓')} {migrated.database}: {count(len(migrated.applied), 'migration')} applied")
     else:
-        print(f"{color('good', '✓')} {store.address}: up to date")
+        print(f"{color('good', '✓')} {migrated.database}: up to date")
     return 0
 
 
 async def _check(given: Namespace) -> int:
-    store = await open_store(database_setting(given.db).value, create=False, migrations="leave")
+    is_watched = sys.stderr.isatty()
     try:
-        findings = await check_database(store)
-        checked = Count()
-        # Runs are looked at only where the tables that they are in are all there, and in their newest form.
-        if not any(finding.severity == "error" or finding.code == "MIGRATION_PENDING" for finding in findings):
-            findings += await _check_runs(store, checked)
+        found = await check_with_progress(Place(database_setting(given.db).value), _progress() if is_watched else None)
     finally:
-        await store.close()
-    sound = not any(finding.severity == "error" for finding in findings)
+        if is_watched:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     if given.json:
-        shown = [{"severity": one.severity, "type": one.code, "message": one.message} for one in findings]
-        print_json(
-            {
-                "database": store.address,
-                "sound": sound,
-                "runs": checked.runs,
-                "events": checked.events,
-                "findings": shown,
-            }
-        )
+        print_output(found)
     else:
-        for finding in findings:
-            print(f"{color(finding.severity, finding.severity)} {finding.code}: {finding.message}")
-        looked_at = f"{count(checked.runs, 'run')} and {count(checked.events, 'event')} checked"
-        if checked.moving:
-            looked_at += f", {count(checked.moving, 'run')} passed over that moved on all the time"
-        sign = color("good", "✓") if sound else color("error", "✗")
-        print(f"{sign} {store.address}: {'sound, ' if sound else ''}{looked_at}")
-    return 0 if sound else 1
+        for one in found.findings:
+            print(f"{color(one.severity, one.severity)} {one.type}: {visible_lines(one.message)}")
+        looked_at = f"{count(found.runs, 'run')} and {count(found.events, 'event')} checked"
+        if found.moving:
+            looked_at += f", {count(found.moving, 'run')} skipped because they kept changing"
+        sign = color("good", "✓") if found.sound else color("error", "✗")
+        print(f"{sign} {found.database}: {'no errors, ' if found.sound else ''}{looked_at}")
+    return 0 if found.sound else 1
 
 
-async def _check_runs(store: Store, checked: Count) -> list[Finding]:
-    """Look at every run, telling how far that is to a person who waits for it."""
-    findings: list[Finding] = []
-    told = asyncio.create_task(_tell_progress(store, checked))
-    try:
-        async with aclosing(check_runs(store, checked)) as violations:
-            async for violation in violations:
-                run = f"run {violation.run_id}: " if violation.run_id else ""
-                code = f"BROKEN_{violation.rule.upper().replace('-', '_')}"
-                findings.append(Finding("error", code, f"{run}{violation.message}; report it, with the run's events"))
-                if len(findings) >= FINDINGS_MAX:
-                    break
-    finally:
-        told.cancel()
-    return findings
-
-
-async def _tell_progress(store: Store, checked: Count) -> None:
-    if not sys.stderr.isatty():
-        return
-    total = int(str((await store.fetch("checker_count_runs"))[0][0]))
+def _progress() -> Progress:
     begun = time.monotonic()
-    try:
-        while True:
-            await asyncio.sleep(_TELL_SECONDS)
-            seconds = time.monotonic() - begun
-            print(f"\r{checked.runs:,} of {total:,} runs checked, {seconds:.0f} s", end="", file=sys.stderr, flush=True)
-    finally:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def show(runs: int, total: int) -> None:
+        seconds = time.monotonic() - begun
+        print(f"\r{runs:,} of {total:,} runs checked, {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+async def _repair(given: Namespace) -> int:
+    repaired = await repair(Place(database_setting(given.db).value), Repair(accept_loss=given.accept_loss))
+    if given.json:
+        print_output(repaired)
+    elif repaired.loss is None:
+        print(f"{color('good', '✓')} {repaired.database}: nothing is missing")
+    else:
+        _print_loss(repaired.database, repaired.loss, accepted=repaired.accepted)
+    return 0 if repaired.loss is None or repaired.accepted else 1
+
+
+async def _trust(given: Namespace) -> int:
+    trusted = await trust(Place(found_database(given.db).value), NoInput())
+    if given.json:
+        print_output(trusted)
+    else:
+        print(f"{color('good', '✓')} {visible(trusted.database)}: trusted; its settings and approvals are now used")
+    return 0
+
+
+def _print_loss(address: str, loss: Loss, *, accepted: bool) -> None:
+    for reason in loss.reasons:
+        print(f"{color('error', 'lost')}: {visible(reason)}")
+    if loss.left:
+        first, last = shown_time(loss.times_ms[0]), shown_time(loss.times_ms[-1])
+        print(f"{count(len(loss.times_ms), 'result')} from {first} to {last} are still in the journal, for:")
+        _print_runs(list(loss.left))
+    print(f"{count(len(loss.live), 'run')} had not ended; their steps whose results are lost are executed again")
+    _print_runs(loss.live)
+    if accepted:
+        print(f"{color('good', '✓')} {address}: the next engine starts without the lost results")
+    else:
+        print(f"{color('error', '✗')} {address}: restore a backup, or accept the loss: wonder db repair --accept-loss")
+
+
+def _print_runs(run_ids: list[str]) -> None:
+    for run_id in run_ids[:_RUNS_SHOWN]:
+        print(f"    {run_id}")
+    if len(run_ids) > _RUNS_SHOWN:
+        print(f"    and {len(run_ids) - _RUNS_SHOWN:,} more; --json shows all")
+
+
+_COMMANDS = {
+    "migrate": _migrate,
+    "check": _check,
+    "repair": _repair,
+    "trust": _trust,
+    "grant-reader": run_grant_reader,
+}

@@ -1,137 +1,141 @@
 """Show the settings with their origins, and check the database and the tools that workflows use.
 
-MCP servers of the project that workflows in the phase form use are started or reached, and asked for their tools again:
-a tool that has changed since a workflow was checked with it is named, with the workflows that this breaks. Deploying
-those again, once they are mended, checks them with the tool as it is now. Schedules and runs that wait because no
-process runs the engine are told of.
-Exit status 0 if all is well, 1 if a workflow is broken, a tool can't be asked for, or the database is damaged.
+Reported are:
+  - damage to the database
+  - tools of MCP servers that have changed since a workflow in the phase form was checked against them, with the
+    workflows that this breaks. For this, approved servers are started or connected to. Correct and deploy these
+    workflows again
+  - schedules and runs that wait because no process runs the engine
+  - risks: files that other users can read or write, an SQLite database on a network file system, a PostgreSQL role
+    with more rights than it needs
+
+Exit status: 0 if there are only warnings or nothing, 1 if the database is damaged, a workflow is broken, or a server
+does not answer.
 """
 
 import asyncio
+import shlex
 from argparse import ArgumentParser, Namespace
-from typing import Any
 
-from wonder.app import open_app
-from wonder.app.drift import ToolReport, report_tools
+from wonder.app.opening import DatabaseUnreachable, open_app
 from wonder.cli.engine_note import HOW, awaited
 from wonder.cli.output import color, count, print_json, print_table, visible
-from wonder.cli.settings import Setting, add_database_option, add_objects_option, database_setting, objects_origin
-from wonder.storage.check import Finding, check_database
-from wonder.storage.errors import DatabaseUnreachable
-from wonder.storage.runs.leases import is_held
+from wonder.cli.settings import (
+    Setting,
+    add_database_option,
+    add_objects_option,
+    database_setting,
+    modules_origin,
+    objects_origin,
+    objects_setting,
+    reader_url,
+)
+from wonder.cli.subcommands import add_json_option
+from wonder.operations.declaring import NoInput
+from wonder.operations.diagnosis import Diagnosis, ToolState, diagnose, without_password
+from wonder.operations.outputs import as_json as json_of
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take the database."""
-    parser.add_argument("--json", action="store_true", help="print the result for a program")
+    add_json_option(parser)
     add_database_option(parser)
     add_objects_option(parser)
 
 
 def run(given: Namespace) -> int:
-    """Look at everything, also behind something that is wrong."""
+    """Run all checks, and report all problems together."""
     return asyncio.run(_run(given))
 
 
 async def _run(given: Namespace) -> int:
     database = database_setting(given.db)
     try:
-        return await _look(given, database)
+        async with open_app(database.value, create=False, objects=objects_setting(given.objects)) as app:
+            found = await diagnose(app, NoInput())
     except DatabaseUnreachable as error:
         if not given.json:
             print_table(*_settings_table(_settings(error.database, database, given)))
             print()
         raise
-
-
-async def _look(given: Namespace, database: Setting) -> int:
-    async with open_app(database.value, create=False) as app:
-        settings = _settings(app.store.address, database, given)
-        findings = await check_database(app.store)
-        tools = await report_tools(app)
-        is_run = await is_held(app.store)
-        waiting = [] if is_run else await awaited(app.store, app.home.project_id)
-    _show(settings, findings, tools, is_run, waiting, as_json=given.json)
-    is_well = not any(finding.severity == "error" for finding in findings)
-    return 0 if is_well and not any(tool.breaks or tool.state == "unknown" for tool in tools) else 1
+    settings = _settings(found.address, database, given)
+    if given.json:
+        print_json(_as_json(settings, found))
+    else:
+        _show(settings, found)
+    return 0 if found.is_well else 1
 
 
 def _settings(address: str, database: Setting, given: Namespace) -> dict[str, Setting]:
     """Give the settings; the address is without the password that a setting may have."""
-    return {"database_url": Setting(address, database.origin), "objects_url": objects_origin(given.objects)}
+    settings = {
+        "database_url": Setting(address, database.origin),
+        "objects_url": objects_origin(given.objects),
+        "modules": modules_origin(),
+    }
+    if reader := reader_url():
+        settings["reader_url"] = Setting(without_password(reader.value), reader.origin)
+    return settings
 
 
 def _settings_table(settings: dict[str, Setting]) -> tuple[list[str], list[list[str]]]:
     return ["SETTING", "VALUE", "ORIGIN"], [[name, one.value, one.origin] for name, one in settings.items()]
 
 
-def _show(
-    settings: dict[str, Setting],
-    findings: list[Finding],
-    tools: list[ToolReport],
-    is_run: bool,
-    waiting: list[str],
-    *,
-    as_json: bool,
-) -> None:
-    if as_json:
-        print_json(
-            {
-                "settings": [
-                    {"name": name, "value": one.value, "origin": one.origin} for name, one in settings.items()
-                ],
-                "database": [{"severity": one.severity, "type": one.code, "message": one.message} for one in findings],
-                "tools": [_as_json(tool) for tool in tools],
-                "engine_is_run": is_run,
-            }
-        )
-        return
+def _as_json(settings: dict[str, Setting], found: Diagnosis) -> dict[str, object]:
+    shown = [{"name": name, "value": one.value, "origin": one.origin} for name, one in settings.items()]
+    return {
+        "settings": shown,
+        "database": json_of(found.database),
+        "exposure": json_of(found.exposure),
+        "tools": json_of(found.tools),
+        "engine_is_run": found.engine.is_running,
+        "quarantined_runs": found.quarantined_runs,
+    }
+
+
+def _show(settings: dict[str, Setting], found: Diagnosis) -> None:
     print_table(*_settings_table(settings))
     print()
-    for finding in findings:
-        print(f"{color(finding.severity, finding.severity)} {finding.code}: {visible(finding.message)}")
-    if not findings:
-        print(f"{color('good', '✓')} the database is whole")
-    for tool in tools:
+    for finding in (*found.database, *found.exposure):
+        print(f"{color(finding.severity, finding.severity)} {finding.type}: {visible(finding.message)}")
+    if not found.database:
+        print(f"{color('good', '✓')} the database has no errors")
+    for tool in found.tools:
         _print_tool(tool)
-    same = sum(tool.state == "same" for tool in tools)
+    same = sum(tool.state == "same" for tool in found.tools)
     if same:
-        print(f"{color('good', '✓')} {count(same, 'tool')} as workflows expect {'it' if same == 1 else 'them'}")
-    if is_run:
+        print(f"{color('good', '✓')} {count(same, 'tool')} unchanged since the check of workflows")
+    for run_id in found.quarantined_runs:
+        print(f"{color('warning', '!')} run {run_id} is quarantined; see `wonder runs show {run_id}`")
+    waiting = awaited(found.engine)
+    if found.engine.is_running:
         print(f"{color('good', '✓')} a process runs the engine")
     elif waiting:
-        print(f"{color('warning', '!')} no process runs the engine now: {' and '.join(waiting)} when one does ({HOW})")
+        then = " and ".join(waiting)
+        print(f"{color('warning', '!')} no process runs the engine now; {then} only when one does ({HOW})")
 
 
-def _print_tool(tool: ToolReport) -> None:
+def _print_tool(tool: ToolState) -> None:
     if tool.state == "same":
         return
-    what = f"the tool {tool.name.tool_name!r} of the MCP server {tool.name.connection_id!r}"
+    what = f"the tool {tool.tool!r} of the MCP server {tool.server!r}"
     if tool.state == "unknown":
-        print(f"{color('error', '✗')} {visible(f'{what} can not be asked for: {tool.reason}')}")
+        print(f"{color('error', '✗')} {visible(f'{what} could not be checked: {tool.reason}')}")
         print(f"    used by {visible(', '.join(tool.used_by))}")
+        return
+    if tool.state == "unchecked":
+        print(f"{color('warning', '!')} {visible(f'{what} was not checked: {tool.reason}')}")
+        allow = f"wonder mcp allow {shlex.quote(tool.server)}"
+        print(f"    used by {visible(', '.join(tool.used_by))}; approve it with: {visible(allow)}")
         return
     if not tool.breaks:
         print(
-            f"{color('warning', '!')} {visible(what)} has changed; {visible(', '.join(tool.used_by))} can go on with it"
+            f"{color('warning', '!')} {visible(what)} has changed; still compatible: {visible(', '.join(tool.used_by))}"
         )
         return
-    print(f"{color('error', '✗')} {visible(what)} has changed, and breaks")
+    print(f"{color('error', '✗')} {visible(what)} has changed in a way that breaks these workflows")
     for broken in tool.breaks:
         print(f"    {color('bold', visible(f'{broken.workflow}@{broken.version}'))}")
-        for error in broken.errors:
-            print(f"      {visible(str(error))}")
-
-
-def _as_json(tool: ToolReport) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "server": tool.name.connection_id,
-        "tool": tool.name.tool_name,
-        "state": tool.state,
-        "used_by": list(tool.used_by),
-        "breaks": [
-            {"workflow": one.workflow, "version": one.version, "errors": [error.to_json() for error in one.errors]}
-            for one in tool.breaks
-        ],
-    }
-    return {**shown, "reason": tool.reason} if tool.reason else shown
+        for message in broken.messages:
+            print(f"      {visible(message)}")

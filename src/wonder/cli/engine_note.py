@@ -1,46 +1,24 @@
-"""Whether any process runs the engine: a person who waits for a schedule or a run is told when nobody does.
+"""A note for people who wait for a schedule or a run while no process runs the engine."""
 
-A schedule that is stored and a run that was accepted look alike whether something goes on with them or not, and the
-first question of who sees nothing happen is this one.
-"""
-
-from collections.abc import Iterable
-
+from wonder.app.application import Application
 from wonder.cli.output import color
-from wonder.storage.runs.headers import RunHeader, list_runs, load_header
-from wonder.storage.runs.leases import is_held
-from wonder.storage.runs.standing import only_outside_moves
-from wonder.storage.schedules import list_schedules
-from wonder.storage.store import Store
+from wonder.operations.engine_status import EngineQuestion, EngineStatus, engine_status
 
 HOW = "`wonder schedules run`, or a program that has the database open"
-_PAGE = 100
+CONTINUE = "`wonder run` and the same --key and input, or with `wonder schedules run`"
 
 
-async def print_if_nobody_runs(store: Store, what: str) -> None:
-    """Say that something waits for an engine, if no process runs one; `what` is the sentence's beginning."""
-    if not await is_held(store):
-        print(f"{color('warning', '!')} no process runs the engine now: {what} when one does ({HOW})")
+async def print_if_nobody_runs(app: Application, what: str, run_ids: list[str] | None = None) -> None:
+    """Print that something waits for an engine, if no process runs one; `what` says what it would do.
+
+    Given run ids, it is printed only if an engine would continue one of these runs.
+    """
+    status = await engine_status(app, EngineQuestion(run_ids=run_ids or []))
+    if not status.is_running and (run_ids is None or status.runs_wait):
+        print(f"{color('warning', '!')} no process runs the engine now; {what} only when one does ({HOW})")
 
 
-async def moves_by_itself(store: Store, headers: Iterable[RunHeader]) -> bool:
-    """Say whether an engine would go on with one of these runs: not with what has ended or waits for somebody."""
-    for header in headers:
-        # Read again, because one of a list does not know its last event.
-        if not header.has_ended and not await only_outside_moves(store, await load_header(store, header.id)):
-            return True
-    return False
-
-
-async def awaited(store: Store, project_id: str) -> list[str]:
-    """Say what waits for an engine in a project, in words: schedules that are not paused, and runs."""
-    waiting = []
-    page = await list_schedules(store, project_id, limit=_PAGE, cursor=None)
-    if any(not stored.paused for stored in page.items):
-        waiting.append("schedules start runs")
-    for status in ("running", "queued", "waiting"):
-        runs = await list_runs(store, project_id, status=status, limit=_PAGE, cursor=None)
-        if await moves_by_itself(store, runs.items):
-            waiting.append("runs go on")
-            break
-    return waiting
+def awaited(status: EngineStatus) -> list[str]:
+    """Describe what waits for an engine in a project."""
+    schedules = ["schedules start runs"] if status.schedules_wait else []
+    return [*schedules, "runs continue"] if status.runs_wait else schedules

@@ -1,31 +1,46 @@
-"""Send an event to what waits for it (`wait_for_event`).
+"""Send an event to the runs that wait for it with the action `wait_for_event`.
 
-All that wait for an event of this name and key go on with its payload. If nothing waits, it is kept for the first that
-comes to wait, within a day unless --ttl says otherwise. Of those with the same --id, one counts.
+All nodes that wait for an event with this name and key continue with its payload. If none does, the event is kept for
+the first node that waits for it later, for a day unless --ttl is given.
+
+  wonder events send payment-received --key order-7 --payload '{"cents": 1200}'
 """
 
 import asyncio
 from argparse import ArgumentParser, Namespace
 
 from wonder.app.opening import open_wonder
-from wonder.cli.output import color, print_json
+from wonder.cli.engine_note import CONTINUE
+from wonder.cli.output import color, print_output
 from wonder.cli.settings import add_database_option, database_setting
-from wonder.coordinator.outside import EVENT_TTL_SECONDS
+from wonder.cli.subcommands import add_command, add_json_option
 from wonder.language.values import JsonValue, parse_json
+from wonder.operations.run_orders import EVENT_TTL_SECONDS, OutsideEvent, send_event
+
+_EXAMPLE = """  wonder events send payment-received --key order-7 --payload '{"cents": 1200}'"""
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take the event."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="send")
-    send = commands.add_parser("send", help="send an event to what waits for it, or comes to wait")
-    send.add_argument("event", metavar="NAME")
-    send.add_argument("--key", help="the key that is waited for, where one is")
-    send.add_argument("--payload", metavar="JSON", default="null", help="what the node gives (default: null)")
-    send.add_argument("--id", help="an id of the sender's: a second event with it changes nothing")
+    send = add_command(commands, "send", "send an event to the nodes that wait for it, now or later", _EXAMPLE)
+    send.add_argument("event", metavar="NAME", help="the name of the event")
+    send.add_argument("--key", help="the key that the node waits for, if it has one")
     send.add_argument(
-        "--ttl", metavar="SECONDS", type=int, default=EVENT_TTL_SECONDS, help="how long it is kept (default: a day)"
+        "--payload",
+        metavar="JSON",
+        default="null",
+        help="the data of the event, the output of the node (default: null)",
     )
-    send.add_argument("--json", action="store_true", help="print the result for a program")
+    send.add_argument("--id", help="an id chosen by the sender; a second event with the same id is ignored")
+    send.add_argument(
+        "--ttl",
+        metavar="SECONDS",
+        type=int,
+        default=EVENT_TTL_SECONDS,
+        help="keep the event for this long if nothing waits for it (default: a day)",
+    )
+    add_json_option(send)
     add_database_option(send)
 
 
@@ -35,16 +50,14 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace, payload: JsonValue) -> int:
+    event = OutsideEvent(event=given.event, key=given.key, payload=payload, id=given.id, ttl_seconds=given.ttl)
     async with open_wonder(database_setting(given.db).value, runs="none") as wonder:
-        await wonder.send_event(given.event, given.key, payload, id=given.id, ttl_seconds=given.ttl)
-        is_left = wonder.engine is not None
+        sent = await send_event(wonder, event)
     if given.json:
-        print_json({"event": given.event, "key": given.key, "sent": True})
+        print_output(sent)
     else:
         print(f"{color('good', '✓')} sent")
-        if is_left:
-            # This command decides, and leaves tasks to an engine that knows their functions.
-            print(
-                "  what it wakes goes on with the next engine: `wonder run` with the same --key and input, or a program"
-            )
+        if sent.needs_engine:
+            # This command records the event only: tasks are run by an engine that has their functions.
+            print(f"  no process runs the engine now; continue with {CONTINUE}")
     return 0

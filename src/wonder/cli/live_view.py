@@ -6,17 +6,18 @@ import sys
 import time
 from collections import defaultdict
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
-from wonder.app.api import RunResult, Wonder
+from wonder.app.application import Application
 from wonder.cli.output import color
 from wonder.cli.progress import ProgressLines
 from wonder.cli.questions import question_lines
-from wonder.definitions.records.graph import WorkflowDef
-from wonder.observe.watching import Watcher
-from wonder.storage.definitions import load_definition
-from wonder.storage.runs.headers import RunHeader, load_header
-from wonder.storage.runs.looking import InboxItem
-from wonder.storage.runs.standing import NodeCount, count_tokens, only_outside_moves, open_questions
+from wonder.operations.following import Follow, RunProgress, run_progress
+from wonder.operations.run_records import Question
+
+if TYPE_CHECKING:
+    from wonder.app.results import RunResult
+    from wonder.observe.watching import Watcher
 
 _FRAME_SECONDS = 0.1
 _PLAIN_SECONDS = 5.0
@@ -26,13 +27,9 @@ _DONE = ("completed", "waiting_for_siblings")
 _ENDED = (*_DONE, "failed", "timed_out", "cancelled")
 
 
-async def watch(wonder: Wonder, run_id: str, *, quiet: bool) -> RunHeader:
-    """Show a run until it has ended, or only a person or an outside event can move it on; give its header then."""
-    store = wonder.app.store
-    view = _View(sys.stdout.isatty() and not quiet, quiet)
-    header = await load_header(store, run_id)
-    definition = await load_definition(store, WorkflowDef, header.workflow_def_id, header.workflow_version)
-    refs = {node.id: node.ref for node in definition.nodes}
+async def watch(wonder: Application, run_id: str, *, quiet: bool) -> RunProgress:
+    """Show a run until it has ended, or only a person or an outside event can move it on; say how it stands then."""
+    view = _View(sys.stdout.isatty() and not quiet)
     watcher: Watcher | None = None
     with ExitStack() as stack:
         end: asyncio.Task[RunResult] | None = None
@@ -42,26 +39,25 @@ async def watch(wonder: Wonder, run_id: str, *, quiet: bool) -> RunHeader:
             if not quiet:
                 watcher = stack.enter_context(engine.watchers.watch(run_id))
         while True:
-            header = await load_header(store, run_id)
+            standing = await run_progress(wonder, Follow(run_id=run_id, nodes=not quiet))
             if watcher:
                 view.progress.add(watcher.take())
-            counts = [] if quiet else await count_tokens(store, run_id)
             if not quiet:
-                view.show(refs, counts, header)
-            if header.has_ended or await only_outside_moves(store, header):
+                view.show(standing)
+            if standing.is_at_rest:
                 break
-            if any(one.status == "suspended" for one in counts):
-                view.ask(await open_questions(store, run_id))
+            if not quiet:
+                view.ask(standing.questions)
             await (asyncio.wait([end], timeout=_FRAME_SECONDS) if end else asyncio.sleep(_FRAME_SECONDS))
     view.close()
-    return header
+    return standing
 
 
 class _View:
     """Draws over what it drew before on a terminal; elsewhere writes a line now and then."""
 
-    def __init__(self, on_terminal: bool, quiet: bool) -> None:
-        self.on_terminal, self._quiet = on_terminal, quiet
+    def __init__(self, on_terminal: bool) -> None:
+        self.on_terminal = on_terminal
         self.progress = ProgressLines()
         self._drawn = 0
         self._open: set[str] = set()
@@ -69,26 +65,25 @@ class _View:
         self._started = time.monotonic()
         self._written = self._started
 
-    def show(self, refs: dict[str, str], counts: list[NodeCount], header: RunHeader) -> None:
+    def show(self, standing: RunProgress) -> None:
         """Show how far the nodes are."""
-        nodes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        for node_id, status, tokens in counts:
-            nodes[node_id][status] += tokens
+        run = standing.run
         if self.on_terminal:
             width = shutil.get_terminal_size().columns
-            lines = [self._line(refs[node_id], nodes[node_id], width) for node_id in refs if node_id in nodes]
+            lines = [self._line(one.node, defaultdict(int, one.tokens), width) for one in standing.nodes]
             elapsed = time.monotonic() - self._started
-            self._draw([*lines, color("dim", f"{header.status} · {elapsed:.1f} s · {header.id}")])
+            self._draw([*lines, color("dim", f"{run.status} · {elapsed:.1f} s · {run.run_id}")])
         elif time.monotonic() - self._written >= _PLAIN_SECONDS:
             # In a pipe: one line every few seconds, so that a log shows that it goes on.
             self._written = time.monotonic()
-            done = sum(one.tokens for one in counts if one.status in _ENDED)
-            total = sum(one.tokens for one in counts)
-            live = {refs[one.node_id] for one in counts if one.status not in _ENDED}
+            counts = [(one.node, status, count) for one in standing.nodes for status, count in one.tokens.items()]
+            done = sum(count for _, status, count in counts if status in _ENDED)
+            total = sum(count for _, _, count in counts)
+            live = {node for node, status, _ in counts if status not in _ENDED}
             told = "".join(f"; {waits}" for waits in self.progress.in_line(live))
-            print(f"{header.status}: {done} of {total} node executions done{told}", flush=True)
+            print(f"{run.status}: {done} of {total} node executions done{told}", flush=True)
 
-    def ask(self, items: list[InboxItem]) -> None:
+    def ask(self, items: list[Question]) -> None:
         """Show questions while the run goes on, each once; at second sight, as a run that stops reports its own."""
         new = [item for item in items if item.id in self._open and item.id not in self._asked]
         self._open = {item.id for item in items}

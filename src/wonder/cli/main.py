@@ -1,4 +1,4 @@
-"""The `wonder` command: finds the command that is meant, and imports only what that one needs."""
+"""The `wonder` program: finds the command, and imports only what that command needs."""
 
 import os
 import sys
@@ -13,37 +13,42 @@ from wonder.garbage import seldom_collected
 
 # Start-up matters, so a command's module is imported when it is used, and help is printed from this table alone.
 COMMANDS = {
-    "run": "check a definition file, store it, and run it to its end; or run a workflow that is stored",
-    "validate": "check definition files and say everything that is wrong with them",
-    "deploy": "check definition files and store them, with versions",
-    "schema": "print the JSON Schema of definition files, for editors",
-    "workflows": "list and show what is stored, with versions and their differences",
+    "run": "run a workflow: a definition file, which is checked and stored first, or a stored workflow",
+    "validate": "check definition files and report all errors",
+    "deploy": "check definition files and store them as new versions",
+    "schema": "print the JSON Schema of definition files, for use in editors",
+    "workflows": "list, show and compare stored workflows and their versions",
     "runs": "list and show runs, their events and contexts; cancel, pause, resume, retry or fork them",
-    "inbox": "list what runs wait for people to answer",
-    "answer": "answer what a run asks a person",
-    "events": "send an event to what waits for it",
-    "schedules": "start workflows at planned times: create, list, pause and delete schedules, and run them",
-    "actions": "list and show the kinds of action, with an example of each",
-    "secrets": "store, list, delete and seal anew what actions may use but nobody may see",
-    "project": "show and change the project's settings: budget, limits, defaults",
-    "workspace": "show and change the workspace's settings: what all its projects may do and spend",
-    "mcp": "list the MCP servers of the project, and show the tools of one",
-    "metrics": "show what emit_metric has counted, with plots",
-    "artifacts": "list and show what runs have stored, and get its content",
-    "query": "run a SQL query that reads, over runs, events and contexts",
-    "db": "migrate or check the database",
+    "inbox": "list the questions that runs ask people",
+    "answer": "answer a question from the inbox",
+    "events": "send an event to the runs that wait for it",
+    "schedules": "start workflows at planned times: create, list, pause, delete and run schedules",
+    "actions": "list and show the available kinds of action, with an example of each",
+    "secrets": "store, list and delete secrets (API keys, passwords), and rotate their encryption key",
+    "project": "show and change the settings of the project: budget, limits, defaults",
+    "workspace": "show and change the settings that apply to all projects of the workspace",
+    "mcp": "list and approve MCP servers, and show their tools",
+    "metrics": "show the metrics that workflows have emitted, with plots",
+    "artifacts": "list and show the artifacts that runs have stored, and get their content",
+    "query": "run a read-only SQL query over runs, events and contexts",
+    "db": "migrate, check or repair the database",
+    "backup": "make a verified backup of the database and of artifacts, while runs continue",
+    "restore": "restore a backup into a new database, or verify a backup",
     "doctor": "show the settings, and check the database and the tools that workflows use",
 }
 
 _EPILOG = """\
-exit status: 0 done, 1 failed, 2 not accepted (a mistake in a definition or in the command line), 3 not ended: only a
-person or an outside event can move the run on
+exit status:
+  0  success
+  1  the run failed or was cancelled, or a check found a problem
+  2  the definition or the command line has an error; nothing was done
+  3  the run has not ended: it waits for a person or an outside event
 
-A run, and what a schedule or a trigger starts, goes on while some process runs the engine: `wonder run` until its own
-run has ended, `wonder schedules run` for all there are, until interrupted.
-Data is in .wonder/ of the working directory unless --db, WONDER_DATABASE_URL or `database_url` in wonder.toml says
-otherwise (sqlite:///path/to/file.db or postgresql://user@host/name).
-`wonder COMMAND --help` says more about a command."""
+Runs continue only while a process runs the engine. `wonder run` runs it until its own run has ended;
+`wonder schedules run` runs it for all runs, schedules and triggers until it is interrupted.
+Data is stored in .wonder/ in the working directory, unless --db, WONDER_DATABASE_URL or `database_url` in wonder.toml
+names another database (sqlite:///path/to/file.db or postgresql://user@host/name).
+`wonder COMMAND --help` describes a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,22 +71,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def entry() -> None:
-    """Be the program `wonder`."""
+    """Run as the program `wonder`, and exit with its status."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal without Unicode, or a file's name that is none: shown as escapes rather than not at all.
+        # A terminal without Unicode, or a file name that is not UTF-8: characters are shown as escapes.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if sys.stdout is None:  # closed by who called us
+    if sys.stdout is None:  # closed by the calling process
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         with seldom_collected():
             status = main()
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        # Caught around the whole program: it may come while a command is still being imported.
+        print("interrupted", file=sys.stderr)
+        status = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 0
     except OSError as error:
-        # An error without a file's name is of a stream: the answer could not be written.
+        # An OSError without a file name comes from a stream: the output could not be written.
         reason = error if error.filename else f"the output can't be written: {error.strerror or error}"
         print(f"wonder: {reason}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -90,17 +99,17 @@ def entry() -> None:
 
 
 class BadUsage(WonderError):
-    """The words of a command line can't be understood."""
+    """The command line is invalid."""
 
     code = "BAD_USAGE"
 
 
 class _Parser(ArgumentParser):
-    """Raises what argparse would print, so that it can be answered in the form that was asked for."""
+    """Raises usage errors instead of printing them, so that they can be reported as text or as JSON."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        raise BadUsage(f"{message}; `{self.prog} --help` says more")
+        raise BadUsage(f"{message}; see `{self.prog} --help`")
 
 
 def _help() -> str:
@@ -110,7 +119,7 @@ def _help() -> str:
 
 
 def _no_command(word: str) -> str:
-    from difflib import get_close_matches  # only who has mistyped waits for it
+    from difflib import get_close_matches  # imported only after a typing error
 
     near = get_close_matches(word, COMMANDS, n=1, cutoff=0.7)
     meant = f"did you mean {near[0]!r}? " if near else ""
@@ -125,6 +134,7 @@ def _run(name: str, words: Sequence[str]) -> int:
         formatter_class=RawDescriptionHelpFormatter,
     )
     command.configure(parser)
+    _show_logs()
     try:
         given = parser.parse_args(words)
     except SystemExit as stop:  # argparse has printed the help
@@ -136,25 +146,36 @@ def _run(name: str, words: Sequence[str]) -> int:
     except WonderError as error:
         return _refuse(error, getattr(given, "json", False))
     except BrokenPipeError:
-        # Who reads us has stopped reading (`wonder … | head`): that is no fault of the command.
+        # The reader has closed the pipe (`wonder … | head`): not an error.
         sys.stderr.close()
         return 0
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
 
 
-# Where to look for what a command has not found, by what it is called in errors.
+def _show_logs() -> None:
+    """Escape control characters in log messages, which may contain text from outside."""
+    import logging  # loaded by most commands, and not for help
+
+    from wonder.cli.output import visible_lines
+
+    class Shown(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return visible_lines(super().format(record), margin="")
+
+    if logging.lastResort:
+        logging.lastResort.setFormatter(Shown())
+
+
+# The command that lists what was not found, by the kind that the error names.
 _LISTS = {"workflow": "workflows list", "run": "runs list", "schedule": "schedules list", "inbox item": "inbox"}
 
 
 def _refuse(error: WonderError, as_json: bool) -> int:
-    print(f"wonder: {error}", file=sys.stderr)
+    from wonder.cli.output import print_json, visible_lines  # heavy, and most commands are not refused
+
+    print(f"wonder: {visible_lines(str(error))}", file=sys.stderr)
     if error.code == "NOT_FOUND" and (where := _LISTS.get(getattr(error, "kind", ""))):
         print(f"see `wonder {where}`", file=sys.stderr)
     if as_json:
-        from wonder.cli.output import print_json  # heavy, and most commands are not refused
-
-        # The form that the REST API answers with too (SPEC 14), so that a program never meets an empty answer.
+        # The same form as in the REST API (API-1); a program always gets a JSON document.
         print_json({"error": str(error), "code": error.code})
     return 2

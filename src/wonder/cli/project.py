@@ -1,8 +1,10 @@
 """Show and change the settings of the project: its budget, limits and defaults.
 
-`wonder project show` lists them with what each may be. A budget is in cents of USD for a calendar month in UTC, and a
-call of a model that might overspend it does not start: its node fails, or with budget.on_exceeded human_gate a person
-is asked (`wonder inbox`). Changes are heeded by runs under way within a second.
+`wonder project show` lists them with their allowed values. Budgets are in US cents per calendar month (UTC). A model
+call that could exceed the budget is not made: its node fails or, with budget.on_exceeded human_gate, a person is asked
+(see `wonder inbox`). Changes apply to active runs within a second.
+
+  wonder project set budget.max_monthly_spend_cents 5000
 """
 
 from argparse import ArgumentParser, Namespace

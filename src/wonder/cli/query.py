@@ -1,39 +1,87 @@
-"""Run one SQL query that reads, over runs, events and contexts.
+"""Run one read-only SQL query over runs, events and contexts.
 
-Each workflow has a view of the contexts of its runs, called context_NAME. run_log, token_log and event_log have the
-runs, tokens and events with readable times. Nothing can be changed, and a query ends after 30 seconds.
+  wonder query "SELECT status, count(*) FROM run_log GROUP BY status"
+
+The view context_NAME has the contexts of the runs of the workflow NAME. run_log, token_log and event_log have the runs,
+tokens and events with readable times. --tables lists all tables and views, --functions all functions that can be used.
+A query is stopped after 30 seconds.
+
+On PostgreSQL, set WONDER_READER_URL (or reader_url in wonder.toml) to the URL that `wonder db grant-reader` prints:
+queries then run with a role that can read these tables and nothing else. The URL of a superuser is rejected.
 """
 
 import asyncio
+import time
 from argparse import ArgumentParser, Namespace
 
-from wonder.cli.output import print_json, print_table
-from wonder.cli.settings import add_database_option, database_setting
-from wonder.storage.reading import ROWS_MAX, SECONDS, read_only_query
+from wonder.cli.output import print_output, print_table
+from wonder.cli.settings import add_database_option, reader_setting
+from wonder.cli.subcommands import add_json_option
+from wonder.operations.declaring import NoInput, Place
+from wonder.operations.queries import (
+    RESULT_BYTES_MAX,
+    ROWS_MAX,
+    SECONDS,
+    Limits,
+    Query,
+    QueryRefused,
+    answer_record,
+    list_functions,
+    list_tables,
+    read_query,
+    too_slow,
+)
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take the query."""
-    parser.add_argument("sql", metavar="SQL")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"the time limit (default {SECONDS:g})")
-    parser.add_argument("--limit", type=int, default=ROWS_MAX, help=f"at most so many rows (default {ROWS_MAX:,})")
-    parser.add_argument("--json", action="store_true", help="print the result for a program")
+    parser.add_argument("sql", metavar="SQL", nargs="?", help="one SELECT statement")
+    parser.add_argument("--tables", action="store_true", help="list the tables and views that can be read")
+    parser.add_argument("--functions", action="store_true", help="list the functions that can be used")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help=f"the time limit in seconds (default {SECONDS:g})"
+    )
+    parser.add_argument(
+        "--limit", metavar="N", type=int, default=ROWS_MAX, help=f"print at most N rows (default {ROWS_MAX:,})"
+    )
+    add_json_option(parser)
     add_database_option(parser)
 
 
 def run(given: Namespace) -> int:
-    """Print what the query gives."""
-    url = database_setting(given.db).value
-    answer = asyncio.run(read_only_query(url, given.sql, seconds=given.seconds, rows_max=given.limit))
-    if given.json:
-        rows = [dict(zip(answer.columns, map(_shown, row), strict=True)) for row in answer.rows]
-        print_json({"columns": answer.columns, "rows": rows, "cut": answer.is_cut})
+    """Print what the query returns, or what a query can use."""
+    place = Place(reader_setting(given.db).value)
+    if given.tables:
+        tables = asyncio.run(list_tables(place, NoInput()))
+        if given.json:
+            print_output(tables)
+        else:
+            print_table(["NAME", "COLUMNS"], [[one.name, ", ".join(one.columns)] for one in tables])
         return 0
-    print_table(answer.columns, [["" if cell is None else str(cell) for cell in row] for row in answer.rows])
-    if answer.is_cut:
-        print(f"… more than {given.limit:,} rows; ask for fewer, or raise --limit")
+    if given.functions:
+        names = asyncio.run(list_functions(place, NoInput()))
+        print_output(names) if given.json else print("\n".join(names))
+        return 0
+    if given.sql is None:
+        raise QueryRefused("no query was given; write one SELECT, such as: wonder query 'SELECT * FROM run_log'")
+    _query(place, given)
     return 0
 
 
-def _shown(cell: object) -> object:
-    return cell if cell is None or isinstance(cell, bool | int | float | str) else str(cell)
+def _query(place: Place, given: Namespace) -> None:
+    begun = time.monotonic()
+    answer = asyncio.run(read_query(place, Query(sql=given.sql, seconds=given.seconds, limit=given.limit)))
+    if given.json:
+        print_output(answer_record(answer))
+        return
+    cells = []
+    for row in answer.rows:
+        # Making the text readable takes time too; what a pager takes to show it does not count.
+        if time.monotonic() - begun > given.seconds:
+            raise too_slow(Limits(seconds=given.seconds))
+        cells.append(["" if cell is None else str(cell) for cell in row])
+    print_table(answer.columns, cells)
+    if answer.cut == "rows":
+        print(f"… more than {given.limit:,} rows; select fewer, or raise --limit")
+    elif answer.cut == "bytes":
+        print(f"… more than {RESULT_BYTES_MAX >> 20} MiB; select fewer rows or columns")

@@ -3,10 +3,8 @@
 import shlex
 import time
 
-from wonder.cli.output import color, visible
-from wonder.language.values import encode_json
-from wonder.storage.runs.looking import InboxItem
-from wonder.storage.runs.standing import AwaitedEvent
+from wonder.cli.output import color, visible, visible_json, visible_lines
+from wonder.operations.run_records import AwaitedEvent, Question
 
 # What the engine itself asks has a schema that says less than an example.
 _ANSWERS = {
@@ -15,19 +13,21 @@ _ANSWERS = {
 }
 
 
-def question_lines(item: InboxItem) -> list[str]:
+def question_lines(item: Question) -> list[str]:
     """Say what is asked, until when, and how to answer."""
     due = ""
     if item.due_ms is not None and 0 <= item.due_ms < 2**42:
         due = time.strftime(" (until %Y-%m-%d %H:%M:%S)", time.localtime(item.due_ms / 1_000))
-    return ["\n".join(map(visible, item.prompt.splitlines())) + due, *(f"  {line}" for line in answer_lines(item))]
+    # Line by line, behind a margin from the second on: none may pass for one of ours, wherever these are printed.
+    lines = visible_lines(item.prompt).split("\n")
+    return [*lines[:-1], lines[-1] + due, *(f"  {line}" for line in answer_lines(item))]
 
 
-def answer_lines(item: InboxItem) -> list[str]:
+def answer_lines(item: Question) -> list[str]:
     """Say what answers a question takes and how to give one."""
     if known := _ANSWERS.get(item.kind):
         return [color("hint", f"wonder answer {item.id} '{known[0]}'"), f"or {', '.join(known[1:])}"]
-    return [f"answer with JSON that fits {encode_json(item.schema)}", color("hint", f"wonder answer {item.id} JSON")]
+    return [f"answer with JSON that fits {visible_json(item.schema)}", color("hint", f"wonder answer {item.id} JSON")]
 
 
 def event_lines(waits: list[AwaitedEvent]) -> list[str]:

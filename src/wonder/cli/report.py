@@ -2,82 +2,100 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from typing import Final
 
-from wonder.app.api import Run, Wonder
+from wonder.app.application import Application
 from wonder.cli.live_view import watch
-from wonder.cli.output import color, print_json
+from wonder.cli.output import color, print_json, visible, visible_json, visible_lines
 from wonder.cli.questions import event_lines, question_lines
-from wonder.cli.triggered import follow_triggered
-from wonder.language.values import encode_json
-from wonder.storage.runs.headers import RunHeader
-from wonder.storage.runs.standing import awaited_events, open_questions
+from wonder.operations.following import Follow, RunProgress, TriggeredRuns, run_progress, wait_for_triggered
+from wonder.operations.outputs import as_json as json_of
+from wonder.operations.runs import OneRun
 
-_STATUSES = {"completed": 0, "failed": 1, "cancelled": 1}
+# The exit status of `wonder run`, by the status of the run: 3 if it has not ended.
+_STATUSES: Final[dict[str, int]] = {
+    "completed": 0,
+    "failed": 1,
+    "cancelled": 1,
+    "queued": 3,
+    "running": 3,
+    "waiting": 3,
+    "paused": 3,
+}
 _KEPT = (
-    "the run {} is kept, and goes on where it was while some process runs the engine: `wonder schedules run` here, "
-    "or a program that has the database open"
+    "the run {} is kept, and goes on where it was while some process runs the engine: `wonder schedules run` here "
+    "(with --module for functions that it calls), or a program that has the database open"
 )
 
 
-async def follow_run(wonder: Wonder, started: Run, *, as_json: bool) -> int:
+async def follow_run(wonder: Application, run_id: str, *, as_json: bool) -> int:
     """Watch a run until it has ended or waits for somebody, and give the exit status.
 
-    Who interrupts it is told that the run is kept, and how it goes on.
+    A person who interrupts it is told that the run is kept, and how it goes on.
     """
     try:
-        header = await watch(wonder, started.id, quiet=as_json)
-        return await _report_run(wonder, started, header, as_json=as_json)
+        standing = await watch(wonder, run_id, quiet=as_json)
+        return await _report_run(wonder, standing, for_program=as_json)
     except asyncio.CancelledError:
-        print(_KEPT.format(started.id), file=sys.stderr)
+        print_kept(run_id)
         raise
 
 
-async def _report_run(wonder: Wonder, started: Run, header: RunHeader, *, as_json: bool) -> int:
-    """Print how a run stands, and give the exit status for it (SPEC 13).
+def print_kept(run_id: str) -> None:
+    """Tell a person who interrupts a command that the run is kept, and how it goes on."""
+    print(_KEPT.format(run_id), file=sys.stderr)
+
+
+async def _report_run(wonder: Application, standing: RunProgress, *, for_program: bool) -> int:
+    """Print how a run stands, and give the exit status for it (CMD-4).
 
     What it has triggered is waited for as well: no other process might go on with it.
     """
-    statuses = await follow_triggered(wonder, started.id) if header.status == "completed" else {}
-    error = header.error.as_json() if header.error else None
-    if as_json:
-        print_json({"run_id": started.id, "status": header.status, "output": header.output, "error": error})
-        return _STATUSES.get(header.status, 3)
-    took = ((header.completed_ms or header.created_ms) - header.created_ms) / 1000
-    if header.status == "completed":
-        print(f"{color('good', '✓')} completed in {took:.2f} s  {color('dim', started.id)}")
-        print(encode_json(header.output))
-        await _report_triggered(wonder, started, statuses)
+    run, error = standing.run, standing.run.error
+    triggered = await wait_for_triggered(wonder, OneRun(run_id=run.run_id))
+    if for_program:
+        shown = {"run_id": run.run_id, "status": run.status, "output": run.output, "error": json_of(error)}
+        print_json(shown)
+        return _STATUSES[run.status]
+    took = ((run.completed_ms or run.created_ms) - run.created_ms) / 1000
+    if run.status == "completed":
+        print(f"{color('good', '✓')} completed in {took:.2f} s  {color('dim', run.run_id)}")
+        print(visible_json(run.output))
+        _report_triggered(triggered)
     elif error:
-        where = f" at node {error['node']!r}" if error["node"] else ""
-        print(f"{color('error', '✗')} {header.status} after {took:.2f} s{where}  {color('dim', started.id)}")
-        print(f"  {error['code']}: {error['message']}")
-        print(f"  {color('hint', f'wonder runs show {started.id}')} shows what happened")
-    elif header.status == "cancelled":
-        print(f"{color('error', '✗')} cancelled after {took:.2f} s  {color('dim', started.id)}")
+        where = f" at node {error.node!r}" if error.node else ""
+        print(f"{color('error', '✗')} {run.status} after {took:.2f} s{where}  {color('dim', run.run_id)}")
+        print(f"  {visible(error.code)}: {visible_lines(error.message)}")
+        print(f"  {color('hint', f'wonder runs show {run.run_id}')} shows what happened")
+    elif run.status == "cancelled":
+        print(f"{color('error', '✗')} cancelled after {took:.2f} s  {color('dim', run.run_id)}")
     else:
-        await _report_waiting(wonder, started, header)
-    return _STATUSES.get(header.status, 3)
+        await _report_waiting(wonder, run.run_id)
+    return _STATUSES[run.status]
 
 
-async def _report_triggered(wonder: Wonder, started: Run, statuses: Mapping[str, int]) -> None:
-    for firing in (await wonder.triggers(started.id)).triggers:
-        if firing.status == "failed" and firing.failure:
-            print(f"  {color('error', '✗')} trigger of {firing.workflow_id!r}: {firing.failure.message}")
-        elif firing.status == "skipped" and firing.failure:
-            print(f"  {color('dim', '–')} trigger of {firing.workflow_id!r} skipped: {firing.failure.message}")
-    if statuses:
-        told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-        total = sum(statuses.values())
+def _report_triggered(triggered: TriggeredRuns) -> None:
+    for trigger in triggered.triggers:
+        if trigger.status == "failed" and trigger.reason:
+            mark = color("error", "✗")
+            print(f"  {mark} trigger of {trigger.workflow_id!r}: {visible(trigger.reason.message)}")
+        elif trigger.status == "skipped" and trigger.reason:
+            mark = color("dim", "–")
+            print(f"  {mark} trigger of {trigger.workflow_id!r} skipped: {visible(trigger.reason.message)}")
+    if triggered.statuses:
+        told = ", ".join(f"{count} {status}" for status, count in sorted(triggered.statuses.items()))
+        total = sum(triggered.statuses.values())
         print(f"  {color('dim', '↳')} triggered {total} run{'' if total == 1 else 's'}: {told}")
 
 
-async def _report_waiting(wonder: Wonder, started: Run, header: RunHeader) -> None:
-    reason = f" ({header.paused_reason})" if header.paused_reason else ""
-    print(f"{color('warning', '…')} {header.status}{reason}: only a person or an outside event can move it on")
-    for item in await open_questions(wonder.app.store, started.id):
+async def _report_waiting(wonder: Application, run_id: str) -> None:
+    standing = await run_progress(wonder, Follow(run_id=run_id, nodes=False))
+    run = standing.run
+    reason = f" ({visible(run.paused_reason)})" if run.paused_reason else ""
+    print(f"{color('warning', '…')} {run.status}{reason}: only a person or an outside event can move it on")
+    for item in standing.questions:
         for line in question_lines(item):
             print(f"  {line}")
-    for line in event_lines(await awaited_events(wonder.app.store, started.id)):
+    for line in event_lines(standing.events):
         print(f"  {line}")
-    print(f"  {color('hint', f'wonder runs show {started.id}')}")
+    print(f"  {color('hint', f'wonder runs show {run_id}')}")

@@ -1,60 +1,76 @@
-"""Check a definition file, store it, and run it to its end; or run a workflow that is stored.
+"""Run a workflow and wait for its result.
 
-The input is JSON, or @FILE with JSON in it. Python functions are found in the file's folder and the working directory;
-MCP servers that the file names are started. Where there is no such file, the workflow of the project that has this name
-is started as it is stored.
-Exit status 0 completed, 1 failed or cancelled, 2 not accepted, 3 only a person or an outside event can move it on.
+Given a file, the file is checked, stored, and its workflow is run. Python functions are imported from the folder of the
+file and from the working directory. Given the name of a stored workflow, that workflow is run; it can call only the
+functions of the modules that --module or wonder.toml names.
+A command of an MCP server is started only after you have approved it, with --allow-mcp or at a prompt.
+
+  wonder run orders.yaml --input '{"order": 7}'
+  wonder run orders --input @order.json --key order-7
+
+Exit status: 0 completed, 1 failed or cancelled, 2 rejected, 3 waits for a person or an outside event.
 """
 
 import asyncio
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any, cast
 
-from wonder.app import open_app
-from wonder.app.api import Run, Wonder
-from wonder.app.opening import open_wonder
+from wonder.app.application import Application
+from wonder.app.given_files import FileTooLarge, read_given_file
+from wonder.app.opening import DatabaseUnreachable, open_app, open_wonder
+from wonder.app.results import Run
+from wonder.cli.approving import Servers, add_allow_mcp_option, approve_commands, unapproved, unapproved_in
 from wonder.cli.files import read_definition_file
-from wonder.cli.output import print_faults, print_json
-from wonder.cli.report import follow_run
+from wonder.cli.output import print_faults, print_json, visible_lines
+from wonder.cli.report import follow_run, print_kept
 from wonder.cli.run_headers import shown_time
-from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
+from wonder.cli.settings import (
+    add_database_option,
+    add_modules_option,
+    add_objects_option,
+    database_setting,
+    modules_setting,
+    objects_setting,
+)
 from wonder.cli.validate import summary
-from wonder.coordinator.errors import InputRefused
+from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import Loaded
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, parse_json
-from wonder.storage.errors import DatabaseUnreachable
-from wonder.storage.named_resources import find_resource
-from wonder.storage.runs.headers import load_header
+from wonder.operations.following import Follow, run_progress
 
 _ELSEWHERE = (
     "another process runs the engine of this database: this run goes on there if that is a server or was started from "
-    "the same folders, else here as soon as that process has ended"
+    "the same folders with the same modules, else here as soon as that process has ended"
 )
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take the file and its input."""
-    what = "a definition in YAML or JSON; - for standard input; or the name of a workflow that is stored"
+    what = "a definition file in YAML or JSON, - for standard input, or the name of a stored workflow"
     parser.add_argument("file", metavar="FILE", help=what)
-    parser.add_argument("--input", metavar="JSON", default="{}", help="JSON, or @FILE (default: {})")
-    parser.add_argument("--key", metavar="KEY", help="an idempotency key: the same key and input start no second run")
-    parser.add_argument("--json", action="store_true", help="print only run_id, status, output and error")
+    parser.add_argument("--input", metavar="JSON", default="{}", help="the input as JSON, or @FILE (default: {})")
+    parser.add_argument("--key", metavar="KEY", help="an idempotency key: a second start with it returns the first run")
+    parser.add_argument("--json", action="store_true", help="print run_id, status, output and error as JSON")
+    add_allow_mcp_option(parser)
     add_database_option(parser)
     add_objects_option(parser)
+    add_modules_option(parser)
 
 
 def run(given: Namespace) -> int:
     """Run the file's workflow, or one that is stored."""
     if _may_be_name(given.file):
         try:
-            return asyncio.run(_run_stored(given))
+            run_input = read_input(given.input)
+            workflow, servers = asyncio.run(_find_stored(given))
+            approve_commands(database_setting(given.db).value, servers, given.allow_mcp)
+            return asyncio.run(_run_stored(given, workflow, run_input))
         except WonderError as error:
             return _refuse(given, [], given.file, error)
     file = read_definition_file(given.file)
@@ -63,6 +79,7 @@ def run(given: Namespace) -> int:
     try:
         run_input = read_input(given.input)
         folder = Path(given.file).resolve().parent if given.file != "-" else Path.cwd()
+        approve_commands(database_setting(given.db).value, _servers(given, file.loaded), given.allow_mcp)
         return asyncio.run(_run(given, file.loaded, file.lines, file.name, run_input, folder))
     except WonderError as error:
         return _refuse(given, file.lines, file.name, error)
@@ -74,8 +91,15 @@ async def _run(
     # Only its own runs: the functions of others may be in folders that this command knows nothing of.
     url = database_setting(given.db).value
     objects = objects_setting(given.objects)
-    async with open_wonder(url, import_roots=[folder, Path.cwd()], runs="own", objects=objects) as wonder:
-        deployed, warnings = await wonder.deploy_loaded(loaded, start_servers=True)
+    async with open_wonder(
+        url,
+        modules=modules_setting(given.module),
+        module_folders=[Path.cwd()],
+        import_roots=[folder, Path.cwd()],
+        runs="own",
+        objects=objects,
+    ) as wonder:
+        deployed, warnings = await wonder.deploy_loaded(loaded, allow_mcp=given.allow_mcp)
         if deployed.main is None:
             raise NothingToRun(name)
         if not given.json:
@@ -83,28 +107,58 @@ async def _run(
         return await _start(given, wonder, await wonder.workflow(deployed.main.name), run_input)
 
 
-async def _run_stored(given: Namespace) -> int:
-    url, run_input = database_setting(given.db).value, read_input(given.input)
+def _servers(given: Namespace, loaded: Loaded) -> Servers:
+    """Give the MCP servers that have to be approved before the file may run; most files have none."""
+    names_one = any(reference.kind == "mcp_server" for reference in loaded.references)
+    if not (loaded.reading.bundle.mcp_servers or loaded.phases or names_one or given.allow_mcp):
+        return {}
+    # Imported here, because it takes long to load.
+    from wonder.app.mcp_approvals import readable, servers_in, servers_named_in
+
+    in_file, named, allowed = servers_in(loaded), servers_named_in(loaded), readable(loaded, given.allow_mcp)
+    if not (in_file or named or allowed):
+        return {}
+    return asyncio.run(unapproved(database_setting(given.db).value, in_file, named, allowed))
+
+
+async def _find_stored(given: Namespace) -> tuple[Workflow, Servers]:
+    """Find a workflow that is stored, and the MCP servers that have to be approved before it may run."""
     try:
-        async with open_app(url, create=False) as app:
-            workflow = await find_resource(app.store, Workflow, app.home.project_id, given.file)
+        async with open_app(database_setting(given.db).value, create=False) as app:
+            workflow = await app.find_workflow(given.file)
+            if workflow is not None:
+                from wonder.app.mcp_approvals import servers_named_by  # takes long to load, as above
+
+                named = await servers_named_by(app, workflow)
+                servers = await unapproved_in(app, {}, named, given.allow_mcp) if named or given.allow_mcp else {}
+                return workflow, servers
     except DatabaseUnreachable:
-        workflow = None
-    if workflow is None:
-        raise NothingCalled(given.file)
-    objects = objects_setting(given.objects)
-    async with open_wonder(url, import_roots=[Path.cwd()], runs="own", objects=objects) as wonder:
+        pass
+    raise NothingCalled(given.file)
+
+
+async def _run_stored(given: Namespace, workflow: Workflow, run_input: JsonValue) -> int:
+    url, objects = database_setting(given.db).value, objects_setting(given.objects)
+    # The workflow may be anybody's: no modules but those that were named, unlike a file that a person has before them.
+    modules = modules_setting(given.module)
+    async with open_wonder(url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects) as wonder:
         return await _start(given, wonder, workflow, run_input)
 
 
-async def _start(given: Namespace, wonder: Wonder, workflow: Workflow, run_input: JsonValue) -> int:
-    began_ms = time.time_ns() // 1_000_000
-    started = await wonder.start(workflow, run_input, idempotency_key=given.key)
+async def _start(given: Namespace, wonder: Application, workflow: Workflow, run_input: JsonValue) -> int:
+    began_ms = SYSTEM_CLOCK.now_ms()
+    starting = asyncio.ensure_future(wonder.start(workflow, run_input, idempotency_key=given.key))
+    try:
+        started = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # Who interrupts just now hears of the run too, which may be stored already.
+        print_kept((await starting).id)
+        raise
     if wonder.engine is None and not given.json:
         print(_ELSEWHERE, file=sys.stderr)
     if given.key is not None and not given.json:
         await _tell_earlier(wonder, started, given.key, began_ms)
-    return await follow_run(wonder, started, as_json=given.json)
+    return await follow_run(wonder, started.id, as_json=given.json)
 
 
 def _may_be_name(word: str) -> bool:
@@ -112,11 +166,11 @@ def _may_be_name(word: str) -> bool:
     return word != "-" and "/" not in word and Path(word).suffix not in _ENDINGS and not Path(word).exists()
 
 
-async def _tell_earlier(wonder: Wonder, started: Run, key: str, began_ms: int) -> None:
+async def _tell_earlier(wonder: Application, started: Run, key: str, began_ms: int) -> None:
     """Say so where a key has led to a run of before, whose definition may have been another."""
-    header = await load_header(wonder.app.store, started.id)
-    if header.created_ms < began_ms:
-        at, version = shown_time(header.created_ms), header.workflow_version
+    run = (await run_progress(wonder, Follow(run_id=started.id, nodes=False))).run
+    if run.created_ms < began_ms:
+        at, version = shown_time(run.created_ms), run.workflow_version
         print(f"this is the run that the key {key!r} started at {at}, with version {version}; nothing new was started")
 
 
@@ -126,9 +180,11 @@ def read_input(text: str) -> JsonValue:
     if text.startswith("@"):
         what = f"the input file {text[1:]}"
         try:
-            given = Path(text[1:]).read_bytes()
+            given = read_given_file(text[1:])
         except OSError as error:
             raise BadValue(f"{what} can't be read: {error.strerror or error}") from None
+        except FileTooLarge as error:
+            raise BadValue(f"the input file {error}; let a node read the content with read_file") from None
     try:
         return parse_json(given)
     except BadValue as error:
@@ -147,8 +203,8 @@ def _refuse(given: Namespace, lines: list[str], name: str, error: WonderError) -
         print_faults(faults, lines)
         print(f"{summary(name, faults)}; nothing was stored")
     else:
-        print(f"wonder: {error}", file=sys.stderr)
-        if isinstance(error, InputRefused):
+        print(f"wonder: {visible_lines(str(error))}", file=sys.stderr)
+        if error.code == "INPUT_REFUSED":
             print("no run was started; give the input with --input JSON, or --input @FILE", file=sys.stderr)
     return 2
 

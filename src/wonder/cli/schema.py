@@ -8,19 +8,16 @@ and on the first line of a definition file:
 
 from argparse import ArgumentParser, Namespace
 
-from wonder.actions.announcing import announce_kinds
 from wonder.cli.output import print_json
-from wonder.definitions.file_form.json_schema import file_form_schema
-from wonder.phases.records import PhaseWorkflow
+from wonder.operations.kinds import file_schema
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take `--json` as all commands do, though a schema is JSON anyway."""
-    parser.add_argument("--json", action="store_true", help="print the result for a program (it always is)")
+    parser.add_argument("--json", action="store_true", help="accepted as in other commands; the schema is always JSON")
 
 
 def run(given: Namespace) -> int:
     """Print the schema."""
-    announce_kinds()
-    print_json(file_form_schema(PhaseWorkflow))
+    print_json(file_schema())
     return 0

@@ -1,57 +1,89 @@
-"""Store secrets that actions may use as {{secrets.NAME}}, and that nobody gets to see.
+"""Store secrets, such as API keys and passwords, which actions use as {{secrets.NAME}}. Values are never shown.
 
-A secret belongs to the project, or with --workspace to all projects of its workspace; a project's own comes first. Its
-value is read from standard input, typed at a prompt, or read from a file: never a part of the command line, which
-other users of the machine can see. It is stored sealed with the key in WONDER_SECRET_KEY, or in the file `key` beside
-the database (.wonder/key for PostgreSQL), which is made when it is first needed. Keep a copy of the key: without it
-secrets can't be opened any more.
+  wonder secrets set API_TOKEN --for-host api.example.com          asks for the value
+  wonder secrets set API_TOKEN --for-host api.example.com < file   reads it from standard input
 
-Definitions may use secrets only in what goes out: url, headers and body of http_request, env and stdin of
-shell_command, env and headers of MCP servers, api_key, base_url and headers of models. Wherever a secret would be
-shown (outputs, errors, logs), [secret NAME] stands instead.
+A secret belongs to the project, or with --workspace to all projects of the workspace; the project's secret is used if
+both exist. The value is typed at a prompt, or read from standard input or a file. It can't be given on the command
+line, which other users of the machine can see. It is encrypted with the key in WONDER_SECRET_KEY, or in the file `key`
+next to the database (.wonder/key for PostgreSQL), which is created when it is first needed. Keep a copy of the key:
+without it, no secret can be decrypted.
+
+The scope of a secret says where it can be sent: to hosts (--for-host), MCP servers (--for-server), programs
+(--for-program) and kinds of action (--for-kind). --for-workflow limits it to some workflows; the default is all. Any
+other use is rejected. A secret without a scope can be used by `wonder run`, with a warning, but not by long-running
+processes.
+
+Definitions can use secrets in these fields only: url, headers and body of http_request; env and stdin of shell_command;
+env and headers of MCP servers; api_key, base_url and headers of models. In outputs, errors and logs a secret is
+replaced by [secret NAME].
 """
 
 import asyncio
 import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
-from wonder.app import App, open_app
-from wonder.cli.output import color, count, print_json, print_table
+from wonder.app.application import Application
+from wonder.app.opening import open_app
+from wonder.cli.output import color, count, print_output, print_table
 from wonder.cli.settings import add_database_option, database_setting
-from wonder.storage.secret_keys import VARIABLE, KeySource, key_source
-from wonder.storage.secrets import (
+from wonder.cli.subcommands import add_command, add_json_option
+from wonder.operations.declaring import NoInput
+from wonder.operations.outputs import Output
+from wonder.operations.secrets import (
     LENGTH_MAX,
-    Owner,
+    VARIABLE,
+    Destinations,
+    OneSecret,
     SecretRefused,
+    SetSecret,
     check_name,
     delete_secret,
     list_secrets,
-    rotate,
+    rotate_key,
+    set_scope,
     set_secret,
+)
+
+_OPTIONS = (
+    ("host", "HOST", "allow this host: api.example.com, api.example.com:8443 or *.example.com; can be repeated"),
+    ("server", "NAME", "allow this MCP server, one that is started as a command"),
+    ("program", "PATH", "allow this program in shell_command, by its path, as in /usr/bin/rsync"),
+    ("kind", "KIND", "allow actions of this kind, one that a package of yours adds"),
+    ("workflow", "NAME", "allow only this workflow of the project"),
 )
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take set, list, delete or rotate."""
-    commands = parser.add_subparsers(dest="command", required=True, metavar="set | list | delete | rotate")
-    store = commands.add_parser("set", help="store a secret, from standard input or a prompt")
-    store.add_argument("name", metavar="NAME", help="letters, digits and _, as in API_TOKEN")
-    # Taken only to be refused without being shown once more.
+    """Take set, scope, list, delete or rotate."""
+    commands = parser.add_subparsers(dest="command", required=True, metavar="set | scope | list | delete | rotate")
+    store = add_command(commands, "set", "store a secret; its value is read from a prompt, standard input or a file")
+    store.add_argument("name", metavar="NAME", help="the name: letters, digits and _, as in API_TOKEN")
+    # Accepted only to be rejected without printing the value again.
     store.add_argument("on_command_line", nargs="*", help=SUPPRESS)
-    store.add_argument("--from-file", metavar="FILE", help="take the content of a file, as it is, for the value")
-    delete = commands.add_parser("delete", help="delete a secret for good")
-    delete.add_argument("name", metavar="NAME")
-    for command in (store, delete):
+    store.add_argument("--from-file", metavar="FILE", help="read the value from a file, unchanged")
+    scoped = add_command(commands, "scope", "change the scope of a secret, and keep its value")
+    scoped.add_argument("name", metavar="NAME", help="the name of the secret")
+    for command in (store, scoped):
+        for option, metavar, text in _OPTIONS:
+            command.add_argument(f"--for-{option}", metavar=metavar, action="append", default=[], help=text)
+    delete = add_command(commands, "delete", "delete a secret")
+    delete.add_argument("name", metavar="NAME", help="the name of the secret")
+    for command in (store, scoped, delete):
         scope = command.add_mutually_exclusive_group()
-        for name, text in (("project", "the project's own (default)"), ("workspace", "all its workspace's projects'")):
+        for name, text in (
+            ("project", "a secret of the project (default)"),
+            ("workspace", "a secret of the workspace"),
+        ):
             scope.add_argument(
                 f"--{name}", action="store_const", const=name, dest="scope", default="project", help=text
             )
-    listing = commands.add_parser("list", help="list names, never values")
-    anew = commands.add_parser("rotate", help="make a new key, and seal all secrets with it")
-    for command in (store, listing, delete, anew):
-        command.add_argument("--json", action="store_true", help="print the result for a program")
+    listing = add_command(commands, "list", "list the names and scopes of all secrets, never their values")
+    rotate = add_command(commands, "rotate", "create a new encryption key, and encrypt all secrets with it")
+    for command in (store, scoped, listing, delete, rotate):
+        add_json_option(command)
         add_database_option(command)
 
 
@@ -62,77 +94,82 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace, value: str) -> int:
-    url = database_setting(given.db).value
-    async with open_app(url, create=given.command == "set") as app:
-        match given.command:
-            case "set":
-                await _set(app, key_source(url), given, value)
-            case "list":
-                await _list(app, given)
-            case "delete":
-                await delete_secret(app.store, _owner(app, given), given.name)
-                _tell(given, f"the secret {given.name} was deleted", {"name": given.name, "scope": given.scope})
-            case "rotate":
-                await _rotate(app, key_source(url), given)
+    async with open_app(database_setting(given.db).value, create=given.command == "set") as app:
+        await _DOES[given.command](app, given, value)
     return 0
 
 
-async def _set(app: App, keys: KeySource, given: Namespace, value: str) -> None:
-    owner = _owner(app, given)
-    is_new = await set_secret(app.store, keys, owner, given.name, value, clock=app.clock, new_id=app.new_id)
-    state = "new" if is_new else "changed"
-    shown = {"name": given.name, "scope": given.scope, "new": is_new}
-    _tell(
-        given, f"{given.name} ({state}), a secret of the {given.scope}; use it as {{{{secrets.{given.name}}}}}", shown
-    )
-
-
-async def _list(app: App, given: Namespace) -> None:
-    found = await list_secrets(app.store, app.home.project_id)
-    if given.json:
-        rows = [
-            {"name": one.name, "scope": one.owner.scope, "created_at": one.created_at, "updated_at": one.updated_at}
-            for one in found
-        ]
-        print_json({"secrets": rows})
-    elif not found:
-        print("no secrets yet; `wonder secrets set NAME` stores one")
-    else:
-        print_table(
-            ["NAME", "SCOPE", "STORED", "CHANGED"],
-            [[one.name, one.owner.scope, one.created_at[:19], one.updated_at[:19]] for one in found],
+async def _set(app: Application, given: Namespace, value: str) -> None:
+    stored = await set_secret(app, SetSecret(**_destinations(given), value=value))
+    state = "new" if stored.new else "changed"
+    told = f"{stored.name} ({state}), a secret of the {stored.scope}; use it as {{{{secrets.{stored.name}}}}}"
+    _tell(given, told, stored)
+    if stored.unscoped and not given.json:
+        print(
+            "  it has no scope, so long-running processes can't use it; set one: "
+            f"wonder secrets scope {given.name} --for-host HOST"
         )
 
 
-async def _rotate(app: App, keys: KeySource, given: Namespace) -> None:
-    number = await rotate(app.store, keys)
-    shown = {"sealed": number, "key": keys.where}
-    if number or keys.is_file:
-        _tell(given, f"{count(number, 'secret')} sealed anew, with the key in {keys.where}", shown)
-    else:
-        hint = f"to change it, give {VARIABLE}=NEW,OLD and rotate again (openssl rand -base64 32 makes a key)"
-        _tell(given, f"all secrets are sealed with the first key of {VARIABLE} already; {hint}", shown)
+async def _scope(app: Application, given: Namespace, _value: str) -> None:
+    scoped = await set_scope(app, Destinations(**_destinations(given)))
+    _tell(given, f"{scoped.name}, a secret of the {scoped.scope}, has the scope {scoped.options}", scoped)
 
 
-def _owner(app: App, given: Namespace) -> Owner:
-    if given.scope == "workspace":
-        return Owner("workspace", app.home.workspace_id)
-    return Owner("project", app.home.project_id)
-
-
-def _tell(given: Namespace, text: str, shown: dict[str, object]) -> None:
+async def _list(app: Application, given: Namespace, _value: str) -> None:
+    found = await list_secrets(app, NoInput())
     if given.json:
-        print_json(shown)
+        print_output(found)
+    elif not found.secrets:
+        print("no secrets yet; `wonder secrets set NAME` stores one")
+    else:
+        print_table(
+            ["NAME", "OF", "STORED", "CHANGED", "SCOPE"],
+            [
+                [
+                    one.name,
+                    one.scope,
+                    one.created_at[:19],
+                    one.updated_at[:19],
+                    one.options or "none (wonder run only)",
+                ]
+                for one in found.secrets
+            ],
+        )
+
+
+async def _delete(app: Application, given: Namespace, _value: str) -> None:
+    deleted = await delete_secret(app, OneSecret(name=given.name, scope=given.scope))
+    _tell(given, f"the secret {given.name} was deleted", deleted)
+
+
+async def _rotate(app: Application, given: Namespace, _value: str) -> None:
+    rotated = await rotate_key(app, NoInput())
+    if rotated.sealed or rotated.key_is_file:
+        _tell(given, f"{count(rotated.sealed, 'secret')} encrypted with the new key in {rotated.key}", rotated)
+    else:
+        hint = f"to change the key, set {VARIABLE}=NEW,OLD and rotate again (openssl rand -base64 32 creates a key)"
+        _tell(given, f"all secrets are already encrypted with the first key of {VARIABLE}; {hint}", rotated)
+
+
+def _destinations(given: Namespace) -> dict[str, Any]:
+    names = ("name", "scope", "for_host", "for_server", "for_program", "for_kind", "for_workflow")
+    return {name: getattr(given, name) for name in names}
+
+
+def _tell(given: Namespace, text: str, output: Output) -> None:
+    if given.json:
+        print_output(output)
     else:
         print(f"{color('good', '✓')} {text}")
 
 
 def _value(given: Namespace) -> str:
-    """Read the value of a secret; refused before anybody types one for a name that can't be."""
+    """Read the value of a secret; an invalid name is rejected before the value is asked for."""
     check_name(given.name)
     if given.on_command_line:
-        reason = "a value on the command line is seen by other users, and kept in the shell's history"
-        raise SecretRefused(f"{reason}; change it if it is in use, and pipe it in or use --from-file")
+        reason = "other users can see a value on the command line, and the shell keeps it in its history"
+        raise SecretRefused(f"{reason}; replace that secret if it is in use, then pipe the value in or use --from-file")
     if given.from_file:
         try:
             with Path(given.from_file).open("rb") as file:
@@ -142,14 +179,14 @@ def _value(given: Namespace) -> str:
     if sys.stdin is None:
         raise SecretRefused("standard input is closed; pipe the value in, or use --from-file")
     if sys.stdin.isatty():
-        from getpass import getpass  # only here is there somebody to be asked
+        from getpass import getpass  # needed only on a terminal
 
         try:
             return getpass(f"value of {given.name} (not shown): ")
         except EOFError:
             raise SecretRefused("no value was typed; nothing was stored") from None
     text = _decoded(sys.stdin.buffer.read(4 * LENGTH_MAX + 1))
-    # What `echo` adds is not meant; a file's last line break may be.
+    # `echo` adds a line break that is not part of the value; in a file it may be.
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -159,4 +196,7 @@ def _decoded(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        raise SecretRefused("a secret is a text in UTF-8; encode other bytes, with base64 for instance") from None
+        raise SecretRefused("the value is not UTF-8; encode binary values, for example with base64") from None
+
+
+_DOES = {"set": _set, "scope": _scope, "list": _list, "delete": _delete, "rotate": _rotate}

@@ -1,18 +1,24 @@
-"""Settings of the command line: a flag, then the environment, then wonder.toml, then the default (SPEC 13)."""
+"""Settings of the command line: a flag, then the environment, then wonder.toml, then the default (CMD-2)."""
 
 import os
 import tomllib
 from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from wonder.app.given_files import FileTooLarge, read_given_file
 from wonder.errors import WonderError
 
 DEFAULT_DATABASE = "sqlite:///.wonder/wonder.db"
 VARIABLE = "WONDER_DATABASE_URL"
 OBJECTS_VARIABLE = "WONDER_OBJECTS_URL"
+MODULES_VARIABLE = "WONDER_MODULES"
+READER_VARIABLE = "WONDER_READER_URL"
 FILE = "wonder.toml"
-_NAMES = frozenset({"database_url", "objects_url"})  # all that FILE may hold
+_NAMES = frozenset({"database_url", "modules", "objects_url", "reader_url"})  # all that FILE may hold
+# tomllib takes quadratic time for a key of very many parts: about a second for this size.
+FILE_BYTES_MAX = 20_000
 
 
 class BadSettings(WonderError):
@@ -30,41 +36,98 @@ class Setting:
 
 
 def add_database_option(parser: ArgumentParser) -> None:
-    """Let a command be told which database to use."""
+    """Add the option that names the database."""
     parser.add_argument(
-        "--db", metavar="URL", help=f"the database (default: {VARIABLE}, wonder.toml, or .wonder/wonder.db)"
+        "--db", metavar="URL", help=f"URL of the database (default: {VARIABLE}, wonder.toml, or .wonder/wonder.db)"
     )
 
 
 def add_objects_option(parser: ArgumentParser) -> None:
-    """Let a command be told where the content of artifacts is."""
+    """Add the option that says where the content of artifacts is stored."""
     parser.add_argument(
         "--objects",
         metavar="URL",
-        help="where artifacts are, file:///folder or s3://bucket/prefix "
-        f"(default: {OBJECTS_VARIABLE}, wonder.toml, or beside the database)",
+        help="where the content of artifacts is stored, file:///folder or s3://bucket/prefix "
+        f"(default: {OBJECTS_VARIABLE}, wonder.toml, or a folder next to the database)",
     )
 
 
+def add_modules_option(parser: ArgumentParser) -> None:
+    """Add the option that names the modules whose functions `python` actions may call."""
+    parser.add_argument(
+        "--module",
+        action="append",
+        metavar="NAME",
+        help="a module whose functions python actions may call: those with @wonder.function, or in __all__; "
+        f"can be repeated (default: {MODULES_VARIABLE}, separated by commas, or `modules` in wonder.toml)",
+    )
+
+
+def modules_setting(flags: list[str] | None) -> list[str]:
+    """Return the modules whose functions `python` actions may call."""
+    return _modules(flags)[0]
+
+
+def modules_origin(flags: list[str] | None = None) -> Setting:
+    """Return the modules whose functions `python` actions may call, and the origin of the setting."""
+    modules, origin = _modules(flags)
+    return Setting(", ".join(modules) or "none", origin)
+
+
+def _modules(flags: list[str] | None) -> tuple[list[str], str]:
+    if flags:
+        return _module_names(flags, "--module"), "--module"
+    if from_environment := os.environ.get(MODULES_VARIABLE):
+        names = [name.strip() for name in from_environment.split(",")]
+        return _module_names(names, MODULES_VARIABLE), MODULES_VARIABLE
+    from_file = _settings_of_file().get("modules")
+    if from_file is None:
+        return [], "default"
+    if not isinstance(from_file, list) or not all(isinstance(name, str) for name in from_file):
+        raise BadSettings(f"'modules' in {FILE} must be a list of module names, such as [\"orders\"]")
+    return _module_names(from_file, FILE), FILE
+
+
+def _module_names(names: list[str], origin: str) -> list[str]:
+    for name in names:
+        if not all(part.isidentifier() and not part.startswith("_") for part in name.split(".")):
+            raise BadSettings(
+                f"{name!r} in {origin} is not a valid module name; write a name such as "
+                "orders or shop.orders, without .py and without parts that begin with an underscore"
+            )
+    return names
+
+
 def objects_setting(flag: str | None) -> str | None:
-    """Find where the content of artifacts is; None if nobody has said."""
+    """Return where the content of artifacts is stored; None if it is not set."""
     found = objects_origin(flag)
     return None if found.origin == "default" else found.value
 
 
 def objects_origin(flag: str | None) -> Setting:
-    """Say where the content of artifacts is, and who has said so."""
+    """Return where the content of artifacts is stored, and the origin of the setting."""
     if flag:
         return Setting(flag, "--objects")
     if from_environment := os.environ.get(OBJECTS_VARIABLE):
         return Setting(from_environment, OBJECTS_VARIABLE)
     if from_file := _from_file("objects_url"):
         return Setting(from_file, FILE)
-    return Setting("beside the database", "default")
+    return Setting("next to the database", "default")
 
 
 def database_setting(flag: str | None) -> Setting:
-    """Find the database that is meant."""
+    """Return the database to use; raises NotYourDatabase for one in this folder that this user has not made."""
+    found = found_database(flag)
+    if found.origin in ("default", FILE):
+        # Imported here, because it loads the database driver, which `--help` does not need.
+        from wonder.cli.trusting import check_own
+
+        check_own(found.value)
+    return found
+
+
+def found_database(flag: str | None) -> Setting:
+    """Return the database to use, without checking who made it."""
     if flag:
         return Setting(flag, "--db")
     if from_environment := os.environ.get(VARIABLE):
@@ -74,20 +137,47 @@ def database_setting(flag: str | None) -> Setting:
     return Setting(DEFAULT_DATABASE, "default")
 
 
+def reader_setting(flag: str | None) -> Setting:
+    """Return the database for queries: with the read-only role, if its URL is set."""
+    return (None if flag else reader_url()) or database_setting(flag)
+
+
+def reader_url() -> Setting | None:
+    """Return the URL of the read-only role; None if it is not set."""
+    if from_environment := os.environ.get(READER_VARIABLE):
+        return Setting(from_environment, READER_VARIABLE)
+    from_file = _from_file("reader_url")
+    return Setting(from_file, FILE) if from_file else None
+
+
 def _from_file(name: str) -> str | None:
+    value = _settings_of_file().get(name)
+    if value is not None and not isinstance(value, str):
+        raise BadSettings(f"'{name}' in {FILE} must be a string, such as \"{DEFAULT_DATABASE}\"")
+    return value
+
+
+def _settings_of_file() -> dict[str, Any]:
     path = Path(FILE)
     if not path.is_file():
-        return None
+        return {}
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return parse_settings(read_given_file(path, FILE_BYTES_MAX))
+    except FileTooLarge as error:
+        raise BadSettings(f"{error}; it should contain only settings") from None
+    except OSError as error:
+        raise BadSettings(f"{FILE} can't be read: {error}") from None
+
+
+def parse_settings(content: bytes) -> dict[str, Any]:
+    """Parse the content of wonder.toml; raises BadSettings."""
+    try:
+        settings = tomllib.loads(content.decode("utf-8"))
+    except ValueError as error:  # not UTF-8, not TOML, or an integer of thousands of digits
         raise BadSettings(f"{FILE} can't be read: {error}") from None
     except RecursionError:
         raise BadSettings(f"{FILE} can't be read: it is nested too deeply") from None
     if unknown := sorted(settings.keys() - _NAMES):
         known = ", ".join(sorted(_NAMES))
-        raise BadSettings(f"there is no setting '{unknown[0]}', which {FILE} has; correct it to one of: {known}")
-    value = settings.get(name)
-    if value is not None and not isinstance(value, str):
-        raise BadSettings(f"'{name}' in {FILE} must be a text, such as \"{DEFAULT_DATABASE}\"")
-    return value
+        raise BadSettings(f"{FILE} has an unknown setting '{unknown[0]}'; the settings are: {known}")
+    return settings

@@ -1,10 +1,13 @@
-"""Check definition files and say everything that is wrong with them, all at once.
+"""Check definition files and report all errors, each with its position and a fix. Nothing is stored.
 
-Names that are not in a file are looked up in the database, if there is one; no definition is stored. A workflow in the
-phase form is checked with the schemas of its tools: those of the project's own MCP servers are asked for, and those
-that are new with the file only with --start-servers, because that runs their commands. With --json a single file in the
-phase form that is refused gives {"error", "errors"} in that form's own shape.
-Exit status 0 if all files can be stored (warnings are allowed), 2 if not.
+Names that a file does not define are looked up in the database, if there is one. A workflow in the phase form is
+checked against the schemas of its tools. If they are not known yet, its MCP server is started and asked for them,
+provided that you have approved the server (see --allow-mcp); otherwise a warning says which tool was not checked.
+With --json, a single invalid file in the phase form gives {"error", "errors"} as that form defines them.
+
+  wonder validate orders.yaml
+
+Exit status: 0 if all files are valid (there may be warnings), 2 if not.
 """
 
 import asyncio
@@ -14,45 +17,44 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from wonder.cli.files import DefinitionFile, read_definition_file
-from wonder.cli.output import color, count, print_faults, print_json, visible
+from wonder.cli.approving import add_allow_mcp_option
+from wonder.cli.files import read_definition_file
+from wonder.cli.output import color, count, print_faults, print_json, print_output, visible
 from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.subcommands import add_json_option
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.faults import Fault, has_errors
 from wonder.definitions.loading import Loaded
+from wonder.operations.definition_files import DefinitionFile
+from wonder.operations.definitions import allowed_for, check_loaded, validation_of
 
 if TYPE_CHECKING:
-    from wonder.app import App
+    from wonder.app.application import Application
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take the files."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a definition in YAML or JSON; - for standard input")
-    parser.add_argument("--json", action="store_true", help="print the result for a program")
-    add_start_servers_option(parser)
-    add_database_option(parser)
-
-
-def add_start_servers_option(parser: ArgumentParser) -> None:
-    """Let a person allow that MCP servers are started which are new with a file."""
     parser.add_argument(
-        "--start-servers",
-        action="store_true",
-        help="start MCP servers that are new with a file in the phase form, to ask them for their tools",
+        "files", nargs="+", metavar="FILE", help="a definition file in YAML or JSON; - for standard input"
     )
+    add_json_option(parser)
+    add_allow_mcp_option(parser)
+    add_database_option(parser)
 
 
 def run(given: Namespace) -> int:
     """Check all files, also behind one that is wrong."""
     files = [read_definition_file(name) for name in given.files]
+    loaded = [file.loaded for file in files if file.loaded]
     for file in files:
         if file.loaded:
-            file.faults = asyncio.run(_faults(file.loaded, given.db, start_servers=given.start_servers))
+            allow_mcp = allowed_for(file.loaded, loaded, given.allow_mcp)
+            file.faults = asyncio.run(_faults(file.loaded, given.db, allow_mcp))
     valid = not any(has_errors(file.faults) for file in files)
     if given.json and len(files) == 1 and files[0].is_phase_form and not valid:
         print_json(_refusal(files[0]))
     elif given.json:
-        print_json({"valid": valid, "files": [_as_json(file) for file in files]})
+        print_output(validation_of(files))
     else:
         for file in files:
             print_faults(file.faults, file.lines)
@@ -70,21 +72,19 @@ def summary(name: str, faults: list[Fault]) -> str:
     return f"{color('good', '✓')} {visible(name)}: valid" + (f", {found}" if found else "")
 
 
-async def _faults(loaded: Loaded, database: str | None, *, start_servers: bool) -> list[Fault]:
+async def _faults(loaded: Loaded, database: str | None, allow_mcp: list[str]) -> list[Fault]:
     """Compile and check a file; what it names but does not hold is looked up, and without any no database is opened."""
-    if not loaded.references and not loaded.needs_compiling:
+    if not loaded.references and not loaded.needs_compiling and not allow_mcp:
         return loaded.check(Catalog())
     async with _open(database, needed=bool(loaded.references)) as app:
-        loaded = await app.compile(loaded, start_servers=start_servers)
-        return loaded.check(await app.catalog(loaded))
+        return await check_loaded(app, loaded, allow_mcp)
 
 
 @asynccontextmanager
-async def _open(database: str | None, *, needed: bool) -> AsyncIterator["App"]:
+async def _open(database: str | None, *, needed: bool) -> AsyncIterator["Application"]:
     """Open the database; where there is none and no name is to be looked up in it, one that nothing is left of."""
     # Imported when needed: most files hold all that they name, and a database driver takes time to load.
-    from wonder.app import open_app
-    from wonder.storage.errors import DatabaseUnreachable
+    from wonder.app.opening import DatabaseUnreachable, open_app
 
     setting = database_setting(database)
     async with AsyncExitStack() as stack:
@@ -94,7 +94,7 @@ async def _open(database: str | None, *, needed: bool) -> AsyncIterator["App"]:
             if needed and setting.origin != "default":
                 raise
             folder = stack.enter_context(TemporaryDirectory(prefix="wonder-"))
-            app = await stack.enter_async_context(open_app(f"sqlite:///{folder}/empty.db"))
+            app = await stack.enter_async_context(open_app(f"sqlite:///{folder}/empty.db", fleeting=True))
         yield app
 
 
@@ -102,12 +102,3 @@ def _refusal(file: DefinitionFile) -> dict[str, Any]:
     from wonder.app.phase_faults import refusal  # when needed, as above
 
     return refusal(file.faults)
-
-
-def _as_json(file: DefinitionFile) -> dict[str, Any]:
-    return {
-        "file": file.name,
-        "valid": not has_errors(file.faults),
-        "errors": [fault.as_json() for fault in file.faults if fault.severity == "error"],
-        "warnings": [fault.as_json() for fault in file.faults if fault.severity == "warning"],
-    }

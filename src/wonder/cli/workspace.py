@@ -1,8 +1,10 @@
-"""Show and change the settings of the workspace, which hold for all of its projects.
+"""Show and change the settings of the workspace, which apply to all of its projects.
 
-`wonder workspace show` lists them with what each may be: which providers of models and which MCP servers are allowed
-(null allows all, [] none), whether actions may run programs or reach private addresses, and a budget in cents of USD
-for a calendar month in UTC. Changes are heeded by runs under way within a second.
+`wonder workspace show` lists them with their allowed values: the allowed model providers and MCP servers (null allows
+all, [] none), whether actions can run programs or connect to private addresses, and a budget in US cents per calendar
+month (UTC). Changes apply to active runs within a second.
+
+  wonder workspace set allowed_mcp_servers '["files", "search"]'
 """
 
 from argparse import ArgumentParser, Namespace

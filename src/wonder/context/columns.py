@@ -14,8 +14,9 @@ REST: Final = "_rest"
 
 
 class Column(Struct, frozen=True):
-    """One typed column: its name, what it holds, and the path inside the row's value that it stands for."""
+    """One typed column: its name for people, what it holds, the path inside the row's value, its name in the table."""
 
     name: str
     kind: ColumnKind
     path: tuple[str, ...]
+    stored: str

@@ -18,6 +18,8 @@ _TYPES: Final[dict[Dialect, dict[ColumnKind, str]]] = {
         "json": "json",
     },
 }
+# SQLite before 3.48 takes at most 127 arguments of a function.
+_MEMBERS_AT_ONCE: Final = 50
 
 
 def create_table(table: Table, dialect: Dialect) -> str:
@@ -27,7 +29,7 @@ def create_table(table: Table, dialect: Dialect) -> str:
     collation = ' COLLATE "C"' if dialect == "postgresql" else ""
     run_id = f"{quote(RUN_ID)} {types['string']}{collation} NOT NULL"
     positions = [f"{quote(name)} INTEGER NOT NULL" for name in table.key[1:]]
-    columns = [f"{quote(column.name)} {types[column.kind]}" for column in table.columns]
+    columns = [f"{quote(column.stored)} {types[column.kind]}" for column in table.made_of]
     rest = f"{quote(REST)} {types['json']}"
     primary_key = f"PRIMARY KEY ({', '.join(map(quote, table.key))})"
     parts = ",\n  ".join([run_id, *positions, *columns, rest, primary_key])
@@ -36,19 +38,38 @@ def create_table(table: Table, dialect: Dialect) -> str:
     return f"CREATE TABLE IF NOT EXISTS {quote(table.name)} (\n  {parts}\n){options}"
 
 
-def create_view(table: Table, dialect: Dialect, name: str) -> list[str]:
-    """Write the statements that make, or make anew, a view with a row for each run and its lists as JSON.
+def create_view(table: Table, dialect: Dialect, name: str, of: tuple[str, int], *, temporary: bool = False) -> str:
+    """Write the statement that makes a view with a row for each run of a definition version, and its lists as JSON.
 
     It is for reading by people: it does not tell null from absent, and shows leftovers apart, in `_rest`.
     """
-    view = quote(whole_name(name))
-    columns = [f"t0.{quote(column.name)}" for column in table.columns]
+    columns = [f"t0.{quote(column.stored)} AS {quote(column.name)}" for column in table.columns]
     lists = [f"{_list(child, table, dialect, 1)} AS {quote(title)}" for child, title in _titled_lists(table)]
     chosen = ",\n  ".join([f"t0.{quote(RUN_ID)}", *columns, *lists, f"t0.{quote(REST)}"])
-    return [
-        f"DROP VIEW IF EXISTS {view}",
-        f"CREATE VIEW {view} AS SELECT\n  {chosen}\nFROM {quote(table.name)} AS t0",
-    ]
+    made = "CREATE TEMP VIEW" if temporary else "CREATE VIEW"
+    return f"{made} {quote(whole_name(name))} AS SELECT\n  {chosen}\nFROM {_runs_of(table, of)}"
+
+
+def drop_view(name: str) -> str:
+    """Write the statement that removes a view if it is there."""
+    return f"DROP VIEW IF EXISTS {quote(whole_name(name))}"
+
+
+def view_columns(table: Table) -> list[str]:
+    """Name the columns of the view."""
+    lists = [title for _, title in _titled_lists(table)]
+    return [RUN_ID, *[column.name for column in table.columns], *lists, REST]
+
+
+def _runs_of(table: Table, of: tuple[str, int]) -> str:
+    """The rows of one definition version: all of a table of its own, and in a shared one those of its runs."""
+    if not table.is_shared:
+        return f"{quote(table.name)} AS t0"
+    id, version = of
+    return (
+        f"runs AS r JOIN {quote(table.name)} AS t0 ON t0.{quote(RUN_ID)} = r.id\n"
+        f"WHERE r.workflow_def_id = {quote_text(id)} AND r.workflow_version = {version}"
+    )
 
 
 def _titled_lists(table: Table) -> list[tuple[Table, str]]:
@@ -65,7 +86,9 @@ def _list(table: Table, around: Table, dialect: Dialect, level: int) -> str:
     order = f"ORDER BY t{level}.{quote(table.key[-1])}"
     source = f"FROM {quote(table.name)} AS t{level} WHERE {wheres}"
     if dialect == "sqlite":
-        return f"(SELECT json('[' || group_concat({element}, ',' {order}) || ']') {source})"
+        # Ordered in a subquery: SQLite before 3.44 can't read a database with an ORDER BY inside of group_concat.
+        elements = f"SELECT {element} AS element {source} {order}"
+        return f"(SELECT json('[' || group_concat(element, ',') || ']') FROM ({elements}))"
     return f"(SELECT ('[' || string_agg({element}, ',' {order}) || ']')::json {source})"
 
 
@@ -76,7 +99,7 @@ def _element(table: Table, dialect: Dialect, level: int) -> str:
         case Table(columns=[Column(path=()) as column]) if dialect == "sqlite":
             return f"coalesce({rest}, json_quote({_json(column, f't{level}', dialect)}))"
         case Table(columns=[Column(path=()) as column]):
-            return f"coalesce({rest}::text, to_json(t{level}.{quote(column.name)})::text, 'null')"
+            return f"coalesce({rest}::text, to_json(t{level}.{quote(column.stored)})::text, 'null')"
         case Table(lists=[Table(path=()) as inner]):
             as_text = "" if dialect == "sqlite" else "::text"
             return f"coalesce({rest}{as_text}, {_list(inner, table, dialect, level + 1)}{as_text}, '[]')"
@@ -88,12 +111,16 @@ def _object(table: Table, dialect: Dialect, level: int) -> str:
     alias = f"t{level}"
     columns = [(column.name, _json(column, alias, dialect)) for column in table.columns]
     lists = [(title, _list(child, table, dialect, level + 1)) for child, title in _titled_lists(table)]
-    rest = Column(REST, "json", ())
+    rest = Column(REST, "json", (), REST)
     if dialect == "sqlite":
         # A subquery's JSON arrives as plain text, hence json() again. Patching an empty object leaves the nulls out.
         parts = [*columns, *[(title, f"json({value})") for title, value in lists], (REST, _json(rest, alias, dialect))]
-        pairs = ", ".join(f"{quote_text(title)}, {value}" for title, value in parts)
-        return f"json_patch('{{}}', json_object({pairs}))"
+        found = "'{}'"
+        for first in range(0, len(parts), _MEMBERS_AT_ONCE):
+            some = parts[first : first + _MEMBERS_AT_ONCE]
+            pairs = ", ".join(f"{quote_text(title)}, {value}" for title, value in some)
+            found = f"json_patch({found}, json_object({pairs}))"
+        return found
     parts = [*columns, *lists, (REST, _json(rest, alias, dialect))]
     chosen = ", ".join(f"{value} AS {quote(title)}" for title, value in parts)
     return f"json_strip_nulls((SELECT row_to_json(r{level}) FROM (SELECT {chosen}) AS r{level}))::text"
@@ -101,7 +128,7 @@ def _object(table: Table, dialect: Dialect, level: int) -> str:
 
 def _json(column: Column, alias: str, dialect: Dialect) -> str:
     """A column as a value that the database's JSON functions write as the JSON it stands for."""
-    value = f"{alias}.{quote(column.name)}"
+    value = f"{alias}.{quote(column.stored)}"
     if dialect == "sqlite" and column.kind == "boolean":
         return f"json(CASE {value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)"
     if dialect == "sqlite" and column.kind == "json":

@@ -11,6 +11,7 @@ from wonder.context.forms import ArrayForm, ObjectForm, ScalarForm, form_of
 from wonder.context.names import Names
 from wonder.context.rows import Field
 from wonder.context.scalars import SCALARS
+from wonder.context.shared import all_columns, shared_columns, shared_name
 from wonder.context.tables import Table, position_names
 from wonder.language.values import JsonValue
 
@@ -22,14 +23,16 @@ MAX_LISTS_DEEP: Final = 5
 MAX_OBJECTS_DEEP: Final = 20
 
 
-def lay_out(prefix: str, roots: Mapping[str, JsonValue], *, lists_as_json: frozenset[str]) -> Table:
+def lay_out(
+    prefix: str, roots: Mapping[str, JsonValue], *, lists_as_json: frozenset[str], shared: bool = False
+) -> Table:
     """Lay out one row for the named roots together, with child tables for the lists in them.
 
     The roots named first get columns first. Whatever the order of an object's properties, equal schemas give equal
-    tables.
+    tables. Where they are shared, only what they and their columns are called is different.
     """
     names = Names()
-    draft = _Draft(names.give(prefix), (), (), 0)
+    draft = _Draft(names.give(prefix), (), (), 0, Names() if shared else None)
     members: dict[str, Field] = {}
     for name, schema in roots.items():
         layout = _Layout(schema, prefix, names, lists=name not in lists_as_json)
@@ -42,8 +45,12 @@ def lay_out(prefix: str, roots: Mapping[str, JsonValue], *, lists_as_json: froze
 class _Draft:
     """A table in the making."""
 
-    def __init__(self, name: str, words: tuple[str, ...], path: tuple[str, ...], depth: int) -> None:
+    def __init__(
+        self, name: str, words: tuple[str, ...], path: tuple[str, ...], depth: int, shared: Names | None
+    ) -> None:
         self.name, self.words, self.path, self.depth = name, words, path, depth
+        # The names of the shared tables that the definition has so far; None where its tables are its own.
+        self.shared = shared
         self.columns: list[Column] = []
         self.lists: list[Table] = []
         self._names = Names([RUN_ID, REST, *position_names(depth)])
@@ -53,11 +60,15 @@ class _Draft:
         return len(self.columns) >= MAX_COLUMNS
 
     def add(self, path: tuple[str, ...], kind: ColumnKind) -> int:
-        self.columns.append(Column(self._names.give(*(path or ("value",))), kind, path))
+        name = self._names.give(*(path or ("value",)))
+        self.columns.append(Column(name, kind, path, name))
         return len(self.columns) - 1
 
     def finish(self, root: Field) -> Table:
-        return Table(self.name, self.path, self.depth, self.columns, root, self.lists)
+        if self.shared is None:
+            return Table(self.name, self.path, self.depth, self.columns, root, self.lists)
+        name, columns = shared_name(self.shared, self.depth, self.columns), shared_columns(self.columns)
+        return Table(name, self.path, self.depth, columns, root, self.lists, made_of=all_columns(columns))
 
 
 class _Layout(Struct):
@@ -108,7 +119,7 @@ class _Layout(Struct):
 
     def _table(self, items: JsonValue, path: tuple[str, ...], around: _Draft, refs: frozenset[str]) -> Table:
         words = (*around.words, *(path or ("items",)))
-        draft = _Draft(self.tables.give(self.prefix, *words), words, path, around.depth + 1)
+        draft = _Draft(self.tables.give(self.prefix, *words), words, path, around.depth + 1, around.shared)
         root = self.field(items, (), draft, refs, always=True)
         assert root is not None, "an empty table has room for its first column"
         table = draft.finish(root)

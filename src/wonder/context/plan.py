@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from wonder.context.columns import RUN_ID, Dialect
-from wonder.context.ddl import create_table, create_view
+from wonder.context.ddl import create_table, create_view, drop_view, view_columns
 from wonder.context.layout import lay_out
 from wonder.context.names import quote
 from wonder.context.reading import read_contexts
@@ -18,6 +18,7 @@ from wonder.language.values import JsonValue
 
 # Kept with the tables of a version: whoever changes how a schema is laid out must still read the older layouts.
 LAYOUT_FORMAT: Final = 1
+SHARED_LAYOUT_FORMAT: Final = 2
 
 Context: TypeAlias = dict[str, JsonValue]
 _Tree: TypeAlias = dict[str | int, "_Tree | None"]
@@ -30,13 +31,21 @@ _EVERY_RUN: Final[dict[Dialect, str]] = {
 
 
 def plan_context(
-    prefix: str, *, input_schema: JsonValue = True, context_schema: JsonValue = True, output_schema: JsonValue = True
+    prefix: str,
+    *,
+    input_schema: JsonValue = True,
+    context_schema: JsonValue = True,
+    output_schema: JsonValue = True,
+    shared: bool = False,
 ) -> "ContextPlan":
-    """Plan the tables for contexts of these schemas; the prefix names them and must be this version's alone."""
+    """Plan the tables for contexts of these schemas; the prefix names them and must be this version's alone.
+
+    Where they are shared with other definitions, they are named by how many columns of which type they have.
+    """
     # State first: where columns run out, the part that is written most keeps them. The input never changes, so a list
     # in it would gain nothing from rows of its own, and would make every start of a run cost as many rows.
     roots = {"state": context_schema, "output": output_schema, "input": input_schema}
-    return ContextPlan(lay_out(prefix, roots, lists_as_json=frozenset({"input"})))
+    return ContextPlan(lay_out(prefix, roots, lists_as_json=frozenset({"input"}), shared=shared))
 
 
 def table_prefix(workflow_def_id: str, version: int) -> str:
@@ -74,9 +83,21 @@ class ContextPlan:
         """The statements that make the tables; to run them again is harmless."""
         return [create_table(table, dialect) for table in self.tables]
 
-    def view(self, dialect: Dialect, name: str) -> list[str]:
+    def view(self, dialect: Dialect, name: str, of: tuple[str, int]) -> list[str]:
         """The statements that make, or replace, a view of the contexts for people: a row per run, lists as JSON."""
-        return create_view(self._main, dialect, name)
+        return [drop_view(name), create_view(self._main, dialect, name, of)]
+
+    def drop_view(self, name: str) -> str:
+        """The statement that removes the view if it is there."""
+        return drop_view(name)
+
+    def temporary_view(self, dialect: Dialect, name: str, of: tuple[str, int]) -> str:
+        """The statement that makes the same view for one connection, and changes nothing in the database."""
+        return create_view(self._main, dialect, name, of, temporary=True)
+
+    def view_columns(self) -> list[str]:
+        """The names of the view's columns."""
+        return view_columns(self._main)
 
     def insert(self, run_id: str, context: Context) -> Writes:
         """The writes that store the context of a new run."""

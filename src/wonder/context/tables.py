@@ -15,7 +15,10 @@ _MAX_UPDATES: Final = 1_000
 
 
 class Table:
-    """One generated table: a row per run, or per element of a list in it."""
+    """One generated table: a row per run, or per element of a list in it.
+
+    `made_of` are its columns where it has others than those which this definition uses: then definitions share it.
+    """
 
     def __init__(
         self,
@@ -25,15 +28,18 @@ class Table:
         columns: Sequence[Column],
         root: Field,
         lists: "Sequence[Table]",
+        made_of: Sequence[Column] | None = None,
     ) -> None:
         self.name = name
         # Where its list stands in the value of the row around it; () for a list that is itself an element.
         self.path = path
         self.columns = tuple(columns)
+        self.made_of = tuple(columns if made_of is None else made_of)
+        self.is_shared = made_of is not None
         self.lists = tuple(lists)
         self.key = (RUN_ID, *position_names(depth))
         self.root = root
-        self._names = (*self.key, *[column.name for column in columns], REST)
+        self._names = (*self.key, *[column.stored for column in columns], REST)
         places = ", ".join(f"${number}" for number in range(1, len(self._names) + 1))
         self._insert = f"INSERT INTO {quote(name)} ({self.listed}) VALUES ({places})"
         self._updates: dict[tuple[int, ...], str] = {}

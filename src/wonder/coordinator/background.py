@@ -5,13 +5,10 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
+from wonder.backoff import insist
+from wonder.clock import Clock
 from wonder.coordinator.errors import EngineStopped
-from wonder.coordinator.worker import Clock
 from wonder.errors import WonderError
-from wonder.storage.cancellations import Cancellations
-
-_FIRST_PAUSE_MS = 50.0
-_LONGEST_PAUSE_MS = 5_000.0
 
 Result = TypeVar("Result")
 log = logging.getLogger("wonder.coordinator")
@@ -35,26 +32,15 @@ class Background:
 
     async def insist(self, what: str, attempt: Callable[[], Awaitable[Result]]) -> Result:
         """Do something again and again until the database lets it be done; raises only EngineStopped."""
-        pause_ms, cancellations = _FIRST_PAUSE_MS, Cancellations()
-        while True:
-            try:
-                return await attempt()
-            except EngineStopped:
-                raise
-            except WonderError as error:
-                cancellations.check()
-                log.warning("%s: %s; trying again in %d ms", what, error, pause_ms)
-            await self.sleep(pause_ms)
-            pause_ms = min(pause_ms * 2, _LONGEST_PAUSE_MS)
+
+        def report(error: WonderError, pause_ms: float) -> None:
+            log.warning("%s: %s; trying again in %d ms", what, error, pause_ms)
+
+        return await insist(attempt, passing=(WonderError,), final=(EngineStopped,), clock=self._clock, report=report)
 
     async def sleep(self, milliseconds: float) -> None:
         """Wait, by the coordinator's clock."""
-        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        timer = self._clock.after(milliseconds, lambda: None if over.done() else over.set_result(None))
-        try:
-            await over
-        finally:
-            timer.cancel()
+        await self._clock.sleep(milliseconds)
 
     async def close(self) -> None:
         """Break off all that is still under way."""

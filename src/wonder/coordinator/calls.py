@@ -1,8 +1,11 @@
 """Calls: sub-workflows as their callers see them: started, steered, and started again where that got lost (ACT-5)."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 
+from wonder.coordinator.call_trees import CallTrees
 from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
 from wonder.coordinator.starting import Starter
@@ -10,14 +13,15 @@ from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.engine.control import check_input
 from wonder.engine.decisions import ControlChild, StartChild
 from wonder.engine.facts import CancelRequested, ChildEnded, Fact, PauseRequested, ResumeRequested
-from wonder.engine.failure import Failure, misfit
+from wonder.engine.failure import Failure, engine_failure, misfit
 from wonder.engine.state import Token
 from wonder.engine.views import view_from
-from wonder.engine.waiting import CallWait
+from wonder.engine.waiting_tasks import CallWait
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
+from wonder.storage.errors import PASSING
 from wonder.storage.runs.headers import load_headers
-from wonder.storage.runs.looking import EndedChild, ended_children
+from wonder.storage.runs.reading import EndedChild, ended_children
 from wonder.storage.runs.reconciling import StrayChild, calls_without_child, stray_children
 from wonder.storage.runs.records import NewRun
 
@@ -30,12 +34,15 @@ _CONTROL: dict[str, Callable[[], Fact]] = {
 
 Prepared = tuple[Program, JsonValue, ProjectSettings]
 
+log = logging.getLogger("wonder.coordinator")
+
 
 class Calls:
     """Starts sub-workflows on a coordinator, and hands orders down to them."""
 
     def __init__(self, coordinator: Coordinator, starter: Starter) -> None:
         self._coordinator, self._starter = coordinator, starter
+        self._trees = CallTrees(coordinator)
         # Children that are being started: a child is started once, whoever asks for it.
         self._under_way: set[str] = set()
         coordinator.on_child = self._call
@@ -47,9 +54,18 @@ class Calls:
         for stray in await stray_children(store):
             await self._bring_into_line(stray)
         for child in await ended_children(store):
-            await self._tell(child)
+            await self._apart(child.parent_run_id, self._tell(child))
         for call in await calls_without_child(store):
-            await self.ensure(call.run_id, call.token_id)
+            await self._apart(call.run_id, self.ensure(call.run_id, call.token_id))
+
+    async def _apart(self, caller_id: str, work: Awaitable[None]) -> None:
+        """Do something for one caller; one that can't be loaded does not hold up the others."""
+        try:
+            await work
+        except WonderError:
+            raise
+        except Exception:
+            log.exception("the calls of run %s can't be brought into line", caller_id)
 
     async def ensure(self, parent_id: str, token_id: str) -> None:
         """Start the sub-workflow of a call if it was never stored."""
@@ -93,21 +109,31 @@ class Calls:
             return
         self._under_way.add(child_id)
         caller: LiveRun | None = None
+        insist = coordinator.background.insist
         try:
-            prepared = await self._prepare(parent, order)
+            what = f"the sub-workflow of run {parent.id} can't be started"
+            prepared = await insist(what, lambda: self._prepare(parent, order))
             # Asked for again: it may have been given up and loaded anew while we waited.
-            caller = await coordinator.get(parent.id)
+            caller = await insist(what, lambda: coordinator.get(parent.id))
             token = None if caller is None else caller.state.tokens.get(order.token_id)
             if caller is None or token is None or caller.state.paused is not None:
                 return  # It was cancelled in the meantime, or paused: then it starts when its caller is resumed.
             if isinstance(prepared, Failure):
                 coordinator.take(caller, ChildEnded(order.token_id, child_id, "failed", None, prepared))
             else:
-                self._begin(caller, token, child_id, prepared)
+                self._begin_or_tell(caller, token, child_id, prepared)
         finally:
             self._under_way.discard(child_id)
             if caller is not None:
                 coordinator.rest(caller)
+
+    def _begin_or_tell(self, caller: LiveRun, token: Token, child_id: str, prepared: Prepared) -> None:
+        try:
+            self._begin(caller, token, child_id, prepared)
+        except Exception as error:
+            log.exception("the sub-workflow of run %s can't be started", caller.id)
+            if not caller.dropped:  # Else it is loaded again, and its call is tried once more.
+                self._coordinator.take(caller, ChildEnded(token.id, child_id, "failed", None, engine_failure(error)))
 
     def _begin(self, parent: LiveRun, token: Token, child_id: str, prepared: Prepared) -> None:
         program, filled, settings = prepared
@@ -124,18 +150,32 @@ class Calls:
             parent_node_id=token.node.id,
         )
         self._starter.begin(new_run, program, settings)
+        if (child := self._coordinator.in_memory(child_id)) is not None:
+            child.root_id = parent.root_id if parent.depth else parent.id
 
     async def _prepare(self, parent: LiveRun, order: StartChild) -> Prepared | Failure:
+        """Make a sub-workflow ready to start, or give why it can't be; raises only if trying again can help."""
         try:
-            settings = await self._starter.settings(parent.project_id)
-            if parent.depth + 1 > settings.call_depth_max:
-                limit = settings.call_depth_max
-                message = f"sub-workflows are nested deeper than the project's call_depth_max of {limit}"
-                return Failure("CALL_DEPTH", message)
-            program = await self._starter.program(order.workflow_def_id, order.version)
-            filled, faults = check_input(program.workflow, order.input)
+            return await self._checked(parent, order)
+        except (EngineStopped, *PASSING):
+            raise
         except WonderError as error:
             return Failure(error.code, str(error))
+        except Exception as error:
+            # A caller that nobody tells would wait for ever.
+            log.exception("the sub-workflow of run %s can't be prepared", parent.id)
+            return engine_failure(error)
+
+    async def _checked(self, parent: LiveRun, order: StartChild) -> Prepared | Failure:
+        settings = await self._starter.settings(parent.project_id)
+        if parent.depth + 1 > settings.call_depth_max:
+            limit = settings.call_depth_max
+            message = f"sub-workflows are nested deeper than the project's call_depth_max of {limit}"
+            return Failure("CALL_DEPTH", message)
+        if (too_many := await self._trees.admit(parent)) is not None:
+            return too_many
+        program = await self._starter.program(order.workflow_def_id, order.version)
+        filled, faults = check_input(program.workflow, order.input)
         if faults:
             return misfit("INPUT_SCHEMA", f"the input of {program.workflow.name!r}", faults)
         return program, filled, settings

@@ -5,13 +5,13 @@ stays open for more rows until it goes to the tables.
 """
 
 import asyncio
-from collections.abc import Callable, Container, Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Sequence
+from typing import NamedTuple
 
-from wonder.coordinator import at_once
 from wonder.coordinator.errors import CommitFailed
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.logged_facts import LoggedFact, encode_facts
+from wonder.coordinator.worker import TaskEnded
 from wonder.engine.decisions import Decision
 from wonder.errors import WonderError
 from wonder.storage.runs.leases import Lease
@@ -24,6 +24,14 @@ _HELD_SECONDS = 0.005
 Decided = Sequence[tuple[LiveRun, list[Decision]]]
 
 
+class Written(NamedTuple):
+    """What a batch holds: decisions of runs, facts that are logged, and outcomes of tasks that are not."""
+
+    runs: set[LiveRun]
+    facts: list[LoggedFact]
+    outcomes: list[tuple[LiveRun, TaskEnded]]
+
+
 class GroupCommit:
     """Writes decisions down, and hands them on once they are durable (INV-3)."""
 
@@ -32,7 +40,7 @@ class GroupCommit:
         store: Store,
         lease: Lease,
         release: Callable[[Decided], None],
-        lose: Callable[[set[LiveRun], list[LoggedFact], WonderError], None],
+        lose: Callable[["Written", WonderError], None],
         acted_on: Container[type[Decision]],
     ) -> None:
         self._store, self._lease, self._release, self._lose = store, lease, release, lose
@@ -46,11 +54,13 @@ class GroupCommit:
         self._logged: list[LoggedFact] = []
         self._fresh: list[LoggedFact] = []
         self._has_only_logged = True
+        # Of the open batch: what tasks have brought that is neither logged nor stored, to be taken again if it is lost.
+        self._outcomes: list[tuple[LiveRun, TaskEnded]] = []
         self._decided: list[tuple[LiveRun, list[Decision]]] = []
         self._runs: set[LiveRun] = set()
         self._waiting: list[asyncio.Future[None]] = []
         self._committing_for: list[asyncio.Future[None]] = []
-        self._committing: asyncio.Task[None] | Coroutine[Any, Any, None] | None = None
+        self._committing: asyncio.Task[None] | None = None
         self._scheduled = False
         self._held: asyncio.TimerHandle | None = None
         self._stopped: WonderError | None = None
@@ -72,16 +82,22 @@ class GroupCommit:
         """
         if not decisions:
             return
-        self._decided.append((run, self._add(run, decisions, now_ms)))
+        if run not in self._runs:
+            self._runs.add(run)
+            run.uncommitted += 1
+        self._batch.add(run.record, decisions, now_ms)
+        # The others are rows now. Let go here, they leave their memory to the next run's, while it is in the cache.
+        acted_on = self._acted_on
+        self._decided.append((run, [one for one in decisions if type(one) in acted_on]))
         if logged is None:
             self._has_only_logged = False
         else:
             self._fresh.append(logged)
         self._schedule()
 
-    def add_logged(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> list[Decision]:
-        """Put what follows from a fact that is being logged into the open batch; gives what is to be acted on then."""
-        return self._add(run, decisions, now_ms)
+    def note_outcome(self, run: LiveRun, ended: TaskEnded) -> None:
+        """Note what a task has brought, just before what follows from it is added."""
+        self._outcomes.append((run, ended))
 
     def keep(self, logged: LoggedFact) -> None:
         """Keep a fact that is logged, and whose rows are in the open batch."""
@@ -89,20 +105,10 @@ class GroupCommit:
             self.on_first_logged()
         self._logged.append(logged)
 
-    def release_later(self, run: LiveRun, decisions: list[Decision]) -> None:
-        """Have what follows from a fact that is logged acted on only when its rows are in the tables."""
-        self._decided.append((run, decisions))
-        self._has_only_logged = False
-
     @property
     def has_logged(self) -> bool:
         """Whether facts are logged whose rows are in the open batch."""
         return bool(self._logged)
-
-    @property
-    def is_logged(self) -> bool:
-        """Whether all that is in the open batch is durable, and nothing is on its way."""
-        return not self._fresh and self._has_only_logged and self._committing is None and self._held is None
 
     async def settle(self) -> None:
         """Have the rows of all that is logged in the tables, if that can be."""
@@ -113,15 +119,6 @@ class GroupCommit:
             self.begin(to_tables=True)
             if self._committing is not None:
                 await self._ended()
-
-    def _add(self, run: LiveRun, decisions: list[Decision], now_ms: int) -> list[Decision]:
-        if run not in self._runs:
-            self._runs.add(run)
-            run.uncommitted += 1
-        self._batch.add(run.record, decisions, now_ms)
-        # The others are rows now. Let go here, they leave their memory to the next run's, while it is in the cache.
-        acted_on = self._acted_on
-        return [one for one in decisions if type(one) in acted_on]
 
     def hold(self) -> None:
         """Wait a moment with the open batch, for what is about to come along, unless other runs are in it."""
@@ -149,14 +146,13 @@ class GroupCommit:
         self._forget_hold()
         if not to_tables and self._log():
             return
-        batch, decided, runs, waiting, facts = self._batch, self._decided, self._runs, self._waiting, self._logged
+        batch, decided, waiting = self._batch, self._decided, self._waiting
+        written = Written(self._runs, self._logged, self._outcomes)
         self._open()
         self._committing_for = waiting
         # As it is for this batch: what is taken again before its commit begins is in the next one.
-        work = self._committing = self._commit(batch, decided, runs, waiting, facts, self.settles)
-        rest = at_once.begin(work) if self._store.commits_at_once else work
-        if rest is not None:
-            self._committing = asyncio.get_running_loop().create_task(self._finish(rest))
+        work = self._commit(batch, decided, written, waiting, self.settles)
+        self._committing = asyncio.get_running_loop().create_task(work)
 
     def _log(self) -> bool:
         """Make facts durable without their rows, and act on them; False if the batch has to go to the tables."""
@@ -166,7 +162,7 @@ class GroupCommit:
         if entry is None:
             return not self._fresh
         try:
-            if not self._store.log(entry, self._lease.fence, _nothing):
+            if not self._store.log(entry, self._lease.fence):
                 return False
         except WonderError as error:
             self.fail_open(error)
@@ -175,7 +171,7 @@ class GroupCommit:
             self.on_first_logged()
         self._logged += self._fresh
         decided, waiting = self._decided, self._waiting
-        self._fresh, self._decided, self._waiting = [], [], []
+        self._fresh, self._outcomes, self._decided, self._waiting = [], [], [], []
         _tell(waiting)
         self._release(decided)
         return True
@@ -216,10 +212,10 @@ class GroupCommit:
 
     def fail_open(self, error: WonderError, *runs: LiveRun) -> None:
         """Give up the open batch, all that was decided since its beginning, and these runs."""
-        lost, unheard, facts = self._runs.union(runs), self._waiting, self._logged
+        lost, unheard = Written(self._runs.union(runs), self._logged, self._outcomes), self._waiting
         self._open()
         _tell(unheard, error)
-        self._lose(lost, facts, error)
+        self._lose(lost, error)
 
     def stop(self, error: WonderError) -> None:
         """Write nothing any more; whoever waits for something to be durable hears why."""
@@ -244,22 +240,16 @@ class GroupCommit:
             self._held.cancel()
             self._held = None
 
-    async def _finish(self, work: Coroutine[Any, Any, None]) -> None:
-        await work
-        # What was added meanwhile has waited for this.
-        self.begin()
-
     def _open(self) -> None:
         self._batch, self._decided, self._runs, self._waiting = Batch(), [], set(), []
-        self._logged, self._fresh, self._has_only_logged = [], [], True
+        self._logged, self._fresh, self._outcomes, self._has_only_logged = [], [], [], True
 
     async def _commit(
         self,
         batch: Batch,
         decided: Decided,
-        runs: set[LiveRun],
+        written: Written,
         waiting: list[asyncio.Future[None]],
-        facts: list[LoggedFact],
         settles: bool,
     ) -> None:
         try:
@@ -268,18 +258,24 @@ class GroupCommit:
             self._committing = None
             told = error if isinstance(error, WonderError) else CommitFailed(error)
             # What was decided since stands on what was not stored: it goes as well.
-            lost, unheard, facts = runs | self._runs, waiting + self._waiting, facts + self._logged
+            facts, outcomes = written.facts + self._logged, written.outcomes + self._outcomes
+            lost, unheard = Written(written.runs | self._runs, facts, outcomes), waiting + self._waiting
             self._open()
             _tell(unheard, told)
-            self._lose(lost, facts, told)
-            return
+            self._lose(lost, told)
+        else:
+            self._committed(decided, written, waiting)
+        # What was added meanwhile has waited for this.
+        self.begin()
+
+    def _committed(self, decided: Decided, written: Written, waiting: list[asyncio.Future[None]]) -> None:
         self._committing = None
-        for run in runs:
+        for run in written.runs:
             run.uncommitted -= 1
         _tell(waiting)
         # Those that had only logged facts in it may rest now as well.
         acting = {run for run, _ in decided}
-        self._release([*decided, *[(run, []) for run in runs if run not in acting]])
+        self._release([*decided, *[(run, []) for run in written.runs if run not in acting]])
 
 
 def _tell(waiting: Sequence["asyncio.Future[None]"], error: WonderError | None = None) -> None:
@@ -290,7 +286,3 @@ def _tell(waiting: Sequence["asyncio.Future[None]"], error: WonderError | None =
             future.set_result(None)
         else:
             future.set_exception(error)
-
-
-def _nothing() -> None:
-    """Nothing is left to do while facts are on their way: all was decided before."""

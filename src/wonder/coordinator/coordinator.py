@@ -5,16 +5,19 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
+from wonder.backoff import Backoff
+from wonder.clock import Clock
 from wonder.coordinator.background import Background
-from wonder.coordinator.commits import GroupCommit
+from wonder.coordinator.commits import GroupCommit, Written
 from wonder.coordinator.ends import Ends
-from wonder.coordinator.errors import CommitFailed, EngineStopped
+from wonder.coordinator.errors import CommitFailed, EngineStopped, RunNotLive
 from wonder.coordinator.facts_log import FactsLog
+from wonder.coordinator.kept_tasks import KeptTasks
 from wonder.coordinator.live import LiveRun
-from wonder.coordinator.logged_facts import LoggedFact, LoggedIds
+from wonder.coordinator.logged_facts import LoggedIds
 from wonder.coordinator.programs import Programs
 from wonder.coordinator.timers import NearTimers
-from wonder.coordinator.worker import Clock, Dispatch, PreparedWork, TaskEnded, Worker
+from wonder.coordinator.worker import Dispatch, TaskEnded, Worker
 from wonder.engine.decide import decide, redispatch
 from wonder.engine.decisions import (
     AbortTask,
@@ -31,24 +34,34 @@ from wonder.engine.decisions import (
     SetTimer,
     StartChild,
 )
-from wonder.engine.facts import ChildEnded, Fact, RunBroken, TaskStarted, TimerFired, TurnContinued
+from wonder.engine.facts import (
+    CancelRequested,
+    ChildEnded,
+    Fact,
+    LimitReached,
+    PauseRequested,
+    RunBroken,
+    TaskStarted,
+    TimerFired,
+    TurnContinued,
+)
 from wonder.engine.failure import Failure
 from wonder.engine.restore import take_snapshot
 from wonder.engine.state import DISPATCHED, EXECUTING
 from wonder.errors import WonderError
 from wonder.storage.errors import LeaseLost
-from wonder.storage.runs.headers import load_headers
+from wonder.storage.runs.headers import QUARANTINED, load_headers
 from wonder.storage.runs.leases import Lease
 from wonder.storage.store import NewId, Store
 
 # CTL-20: how long a run may go on with pure nodes before others have their turn.
 _TURN_MS = 10.0
 _WORKING = (DISPATCHED, EXECUTING)
+# Facts that end a run by themselves.
+_ENDING = (LimitReached, CancelRequested, RunBroken)
 # CTL-1: a task that is under way for this long is shown as executing.
 _SHOWN_AFTER_MS = 500
 # After a commit that failed, the next one waits, longer each time: a full disk is not emptied by trying.
-_FIRST_PAUSE_MS = 50.0
-_LONGEST_PAUSE_MS = 5_000.0
 
 log = logging.getLogger("wonder.coordinator")
 
@@ -79,20 +92,30 @@ class Coordinator:
         self.on_stop: Callable[[WonderError], None] = lambda error: None
         self.load: Callable[[Sequence[str]], Awaitable[list[LiveRun]]]
         """Loads parked runs out of their rows, without those that are not there or have ended."""
+        self.cancel_unloaded: Callable[[str, str | None], Awaitable[bool]] = _not_so
+        """Cancels a run by its rows alone if it is too large to be loaded, or set aside; False if it is neither."""
+        self.set_aside: set[str] = set()
+        """Runs that are about to be quarantined: of those, nothing is begun (`quarantine`)."""
+        self.held_back: set[str] = set()
+        """Runs that are not to be loaded for a while, because one of them may have killed its process."""
+        self.released: set[str] = set()
+        """Quarantined runs that a person has just resumed: they may be loaded."""
         self.mine: set[str] | None = None
+        self.were_mine: set[str] = set()
+        """Of its own runs that have ended, those that something may follow from, which is its own as well."""
         """The runs whose tasks are dispatched here, None for all; those of others are left to another engine."""
         self._worker, self._lease = worker, lease
         self.commits = GroupCommit(store, lease, self.release, self._lose, _ACTS.keys())
-        self._prepared: tuple[str, PreparedWork] | None = None
         self.facts_log = FactsLog(self, store, lease)
         self._live: dict[str, LiveRun] = {}
         self._loading: dict[str, asyncio.Task[dict[str, LiveRun]]] = {}
+        self._kept = KeptTasks()
         self._broken: dict[str, Failure] = {}
         self._young: dict[str, tuple[int, LiveRun]] = {}
         """Tasks that are not shown as executing yet, oldest first: since when they are under way, and their run."""
         self._is_showing = False
         self._acts = _ACTS
-        self._pause_ms = 0.0
+        self._backoff = Backoff()
         self._stopped: EngineStopped | None = None
 
     @property
@@ -135,10 +158,12 @@ class Coordinator:
         """Let the engine decide on a fact, and put what follows into the open batch."""
         if self._stopped is not None:
             return
+        if run.has_written_too_much and type(fact) not in _ENDING:
+            self.take(run, LimitReached("bytes_written", run.record.written, run.state.limits.bytes_written))
         now_ms, was_ended = self.clock.now_ms(), run.state.ended
         logged = self.facts_log.to_log(run, fact, now_ms)
         if logged is None:
-            decisions = self.decide(run, fact, now_ms, self.new_id, self._over_time())
+            decisions = self._decide_in_parts(run, fact, now_ms)
         else:
             ids = LoggedIds(logged.token_id, self.new_id)
             decisions = self.decide(run, fact, now_ms, ids, None)
@@ -154,16 +179,39 @@ class Coordinator:
         except Exception as error:
             self.fail_writing(run, fact, error)
 
+    def _decide_in_parts(self, run: LiveRun, fact: Fact, now_ms: int) -> list[Decision] | None:
+        """Let the engine decide, and put the parts of a long turn into the open batch as they come; gives the rest."""
+        is_partly_added = False
+
+        def add(part: list[Decision]) -> None:
+            nonlocal is_partly_added
+            is_partly_added = True
+            self.commits.add(run, part, now_ms)
+            if run.program.workflow.has_transforms:
+                self._begin_transforms(run, part)
+
+        decisions = self.decide(run, fact, now_ms, self.new_id, self._over_time(), add)
+        if decisions is None and is_partly_added:
+            # Some of what the turn led to is in the open batch: none of it may be written.
+            self.commits.fail_open(CommitFailed(RuntimeError("the engine failed in the middle of a turn")))
+        return decisions
+
     def _over_time(self) -> Callable[[], bool]:
         started = self.clock.monotonic_ms()
         return lambda: self.clock.monotonic_ms() - started > _TURN_MS
 
     def decide(
-        self, run: LiveRun, fact: Fact, now_ms: int, new_id: NewId, over_time: Callable[[], bool] | None
+        self,
+        run: LiveRun,
+        fact: Fact,
+        now_ms: int,
+        new_id: NewId,
+        over_time: Callable[[], bool] | None,
+        hand_on: Callable[[list[Decision]], None] | None = None,
     ) -> list[Decision] | None:
         """Let the engine decide; None if it fails, which fails the run."""
         try:
-            return decide(run.state, fact, now_ms=now_ms, new_id=new_id, over_time=over_time)
+            return decide(run.state, fact, now_ms=now_ms, new_id=new_id, over_time=over_time, hand_on=hand_on)
         except Exception as error:
             log.exception("the engine failed on %s of run %s", type(fact).__name__, run.id)
             self._break(run, error, again=not isinstance(fact, RunBroken))
@@ -263,10 +311,21 @@ class Coordinator:
         self.background.spawn(work)
 
     def resume_work(self, run: LiveRun) -> None:
-        """Dispatch again what workers had when the process that ran them ended (INV-4), and begin what can begin."""
+        """Dispatch again what workers had when the process that ran them ended (INV-4), and begin what can begin.
+
+        What this process has under way, or knows the outcome of, is not dispatched again.
+        """
+        ended = self._kept.give_back(run)
+        for token_id in run.tasks:
+            self._show_if_long(run, token_id)
+        # Before the outcomes: what they lead to is not durable yet.
         for dispatch in redispatch(run.state):
-            self._dispatch(run, dispatch)
-        if run.state.has_work:
+            if dispatch.token_id not in ended:
+                self._dispatch(run, dispatch)
+        for outcome in ended.values():
+            if not run.dropped:
+                self._take_outcome(run, outcome)
+        if run.state.has_work and not run.dropped:
             self.take(run, TurnContinued())
 
     def stop(self, error: WonderError) -> None:
@@ -282,6 +341,7 @@ class Coordinator:
         self.timers.close()
         for run in self._live.values():
             _break_off(run)
+        self._kept.discard_all()
         self._acts = _LAST_ACTS
         await self.commits.drain()
         self._stop("it was closed")
@@ -296,6 +356,7 @@ class Coordinator:
         for run in self._live.values():
             run.dropped = True
             _break_off(run)
+        self._kept.discard_all()
         self._live.clear()
         self._young.clear()
         self.commits.stop(self._stopped)
@@ -342,18 +403,24 @@ class Coordinator:
                 continue
             if failure := broken[run.id]:
                 # Nothing is done again: it would lead to the same failure, and the world would see it each time.
+                self._kept.discard([run.id])
                 self.take(run, RunBroken(failure))
+                self.rest(run)
+            elif run.id in self.set_aside:
+                self.take(run, PauseRequested(QUARANTINED))
                 self.rest(run)
             else:
                 self.resume_work(run)
-        if left := self.facts_log.untaken_of(run_ids):
-            self.spawn(self._forget_ended(left))
+        if left := {*self.facts_log.untaken_of(run_ids), *self._kept.kept_of(run_ids)}:
+            self.spawn(self._forget_ended(sorted(left)))
         return {run.id: run for run in runs}
 
     async def _forget_ended(self, run_ids: Sequence[str]) -> None:
-        """Forget the logged facts of runs that could not be loaded, if that is because they have ended."""
+        """Forget the logged facts and the tasks of runs that were not loaded because they have ended."""
         headers = {header.id: header for header in await load_headers(self.store, run_ids)}
-        self.facts_log.forget(run_id for run_id in run_ids if run_id not in headers or headers[run_id].has_ended)
+        ended = [run_id for run_id in run_ids if run_id not in headers or headers[run_id].has_ended]
+        self.facts_log.forget(ended)
+        self._kept.discard(ended)
 
     async def _read(self, run_ids: Sequence[str]) -> list[LiveRun]:
         """Load runs out of their rows, if they are still ours: else another owner writes them while we read."""
@@ -365,29 +432,64 @@ class Coordinator:
             raise
 
     async def _read_and_check(self, run_ids: Sequence[str]) -> list[LiveRun]:
-        runs, failure = list[LiveRun](), None
         try:
-            runs = await self.load(run_ids)
-        except Exception as error:
-            failure = error
-        # Not in a `finally`: see hatch_build.py.
-        await self.check_lease()
-        if failure is not None:
-            raise failure
-        return runs
+            return await self.load(run_ids)
+        finally:
+            await self.check_lease()
+
+    async def bring_and_wait(self, run_id: str, fact: Fact) -> None:
+        """Bring a fact to a run, and wait until it has taken it."""
+        if run := self._live.get(run_id):
+            self.take(run, fact)
+        else:
+            await self._bring_parked(run_id, fact)
 
     async def _bring_parked(self, run_id: str, fact: Fact) -> None:
+        if type(fact) is CancelRequested and await self._is_cancelled_unloaded(run_id, fact.reason):
+            return
         run = await self._insist_on(run_id)
         if run is not None:
             self.take(run, fact)
             self.rest(run)
+
+    async def _is_cancelled_unloaded(self, run_id: str, reason: str | None) -> bool:
+        async def attempt() -> bool:
+            try:
+                return await self.cancel_unloaded(run_id, reason)
+            except RunNotLive:
+                return True
+
+        return await self.background.insist(f"run {run_id} can't be cancelled", attempt)
+
+    async def without_loading(self, run_id: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """Do something with the rows of a run, which nobody loads meanwhile; False if it is in memory, or about to be.
+
+        What has to follow from it is durable when this returns.
+        """
+        self.check_running()
+        if self.is_live(run_id):
+            return False
+
+        async def apart() -> dict[str, LiveRun]:
+            try:
+                await work()
+            finally:
+                # Whoever waited for it to be loaded looks again.
+                if self._loading.get(run_id) is task:
+                    del self._loading[run_id]
+            return {}
+
+        task = asyncio.get_running_loop().create_task(apart())
+        self._loading[run_id] = task
+        await self._loaded(task)
+        return True
 
     async def _insist_on(self, run_id: str) -> LiveRun | None:
         return await self.background.insist(f"run {run_id} can't be loaded", lambda: self.get(run_id))
 
     def release(self, decided: Sequence[tuple[LiveRun, list[Decision]]]) -> None:
         """Act on decisions that are durable now."""
-        self._pause_ms = 0.0
+        self._backoff.reset()
         if self._stopped is not None:
             return
         acts = self._acts
@@ -399,50 +501,34 @@ class Coordinator:
             except Exception as error:
                 log.exception("what was decided for run %s can't be carried out", run.id)
                 self._break(run, error, again=True)
-        self._discard_prepared()
         for run, _ in decided:
             self.rest(run)
 
-    def prepare(self, run: LiveRun, decisions: list[Decision]) -> None:
-        """Begin with the task that a fact leads to, as far as nobody can tell, while the fact is not durable yet.
-
-        It waits for that before it does anything (`_dispatch`), and goes with a fact that can't be written.
-        """
-        if len(decisions) != 1 or self._acts is _LAST_ACTS:
-            return
-        order = decisions[0]
-        dispatch = self._order(run, order) if type(order) is DispatchTask else None
-        if dispatch is not None:
-            work = self._worker.prepare(dispatch, lambda ended: self._task_ended(run, ended))
-            self._prepared = None if work is None else (dispatch.token_id, work)
-
-    def _discard_prepared(self) -> None:
-        if self._prepared is not None:
-            self._prepared[1].discard()
-            self._prepared = None
-
-    def _lose(self, runs: set[LiveRun], facts: list[LoggedFact], error: WonderError) -> None:
+    def _lose(self, written: Written, error: WonderError) -> None:
         """Forget runs whose commit failed: their rows are the truth, and they are loaded again from there.
 
-        What is logged is true as well, and follows upon the rows.
+        What is logged is true as well, and follows upon the rows. What tasks have brought is taken again, and what is
+        under way goes on: only the end of this process is a reason to execute it again (INV-4).
         """
-        self._discard_prepared()
-        self.facts_log.lose(facts)
+        runs = written.runs
+        self.facts_log.lose(written.facts)
         if self._stopped is not None:
             return
         if isinstance(error, LeaseLost):
             self.stop(error)
             return
-        self._pause_ms = min(max(self._pause_ms * 2, _FIRST_PAUSE_MS), _LONGEST_PAUSE_MS)
-        log.error("a commit failed, %d runs are loaded again in %d ms: %s", len(runs), self._pause_ms, error)
-        lost = [run for run in runs if self._drop(run)]
-        pause_ms = self._pause_ms
+        pause_ms = self._backoff.next_ms()
+        log.error("a commit failed, %d runs are loaded again in %d ms: %s", len(runs), pause_ms, error)
+        lost = [run for run in runs if self._drop(run, keeps_tasks=True)]
+        for run, ended in written.outcomes:
+            if run in runs:
+                self._kept.keep(run, ended)
         if lost:
             self._begin_loading([run.id for run in lost], lambda: self._until_writable(pause_ms))
         self.spawn(self._repair([run.id for run in lost], pause_ms))
 
     async def _until_writable(self, pause_ms: float) -> None:
-        """Wait until something can be stored: what workers had is done again then, and not once per attempt (INV-4)."""
+        """Wait until something can be stored: runs are not loaded once per attempt."""
         await self.background.sleep(pause_ms)
         await self.background.insist("nothing can be stored", self._try_to_write)
 
@@ -477,13 +563,16 @@ class Coordinator:
         """Wait for what is decided already, which is right and will be in the rows, or be lost."""
         await asyncio.wait([self.commits.durable()])
 
-    def _drop(self, run: LiveRun) -> bool:
+    def _drop(self, run: LiveRun, *, keeps_tasks: bool = False) -> bool:
         if run.dropped:
             return False
         run.dropped = True
         if self._live.get(run.id) is run:
             del self._live[run.id]
-        _break_off(run)
+        if keeps_tasks:
+            self._kept.keep(run)
+        else:
+            _break_off(run)
         self.on_status(run, "lost")
         return True
 
@@ -501,17 +590,12 @@ class Coordinator:
             self.commits.hold()
 
     def _dispatch(self, run: LiveRun, order: DispatchTask) -> None:
-        prepared = self._prepared
-        if prepared is not None and prepared[0] != order.token_id:
-            self._discard_prepared()
-        self._prepared = None
-        if prepared is not None and prepared[0] == order.token_id and self._worker.begin(prepared[1]):
-            run.tasks[order.token_id] = prepared[1]
-        elif dispatch := self._order(run, order):
+        if dispatch := self._order(run, order):
             run.tasks[order.token_id] = self._worker.start(dispatch, lambda ended: self._task_ended(run, ended))
-        else:
-            return
-        self._young[order.token_id] = (self.clock.now_ms(), run)
+            self._show_if_long(run, order.token_id)
+
+    def _show_if_long(self, run: LiveRun, token_id: str) -> None:
+        self._young[token_id] = (self.clock.now_ms(), run)
         if not self._is_showing:
             self._show_later()
 
@@ -533,18 +617,26 @@ class Coordinator:
             order.task_id,
             order.task_version,
             order.input,
+            run.state.limits.evaluation_steps,
         )
 
     def _task_ended(self, run: LiveRun, ended: TaskEnded) -> None:
-        if run.dropped or run.tasks.pop(ended.token_id, None) is None:
+        if run.dropped:
+            # A commit failed meanwhile: it is kept until the run is loaded again, or is for the run that was.
+            if self._kept.bring(run.id, ended) or run.id not in self._live:
+                return
+            run = self._live[run.id]
+        if run.tasks.pop(ended.token_id, None) is None:
             return
         # Not kept until it would be shown: its run may be gone from memory long before.
         self._young.pop(ended.token_id, None)
-        if self._is_alone(run) and self._stopped is None and self.facts_log.go_on(run, ended):
-            return
-        self.take(run, ended)
+        self._take_outcome(run, ended)
         if self._is_alone(run):
             self.commits.begin()
+
+    def _take_outcome(self, run: LiveRun, ended: TaskEnded) -> None:
+        self.commits.note_outcome(run, ended)
+        self.take(run, ended)
 
     def _is_alone(self, run: LiveRun) -> bool:
         """Say whether nobody else has anything under way that could come along with the same commit."""
@@ -580,8 +672,10 @@ class Coordinator:
     def _end(self, run: LiveRun, end: EndRun) -> None:
         self._tell_end(run, end)
         self.on_status(run, end.status)
-        if self.mine is not None:
+        if self.mine is not None and run.id in self.mine:
             self.mine.discard(run.id)
+            if run.program.workflow.triggers or run.origin is not None:
+                self.were_mine.add(run.id)
         if run.parent_run_id is not None and run.parent_token_id is not None:
             fact = ChildEnded(run.parent_token_id, run.id, end.status, end.output, end.failure)
             self.bring(run.parent_run_id, fact)
@@ -607,6 +701,10 @@ def _break_off(run: LiveRun) -> None:
     for work in run.tasks.values():
         work.cancel()
     run.tasks.clear()
+
+
+async def _not_so(run_id: str, reason: str | None) -> bool:
+    return False
 
 
 async def _nothing() -> None:

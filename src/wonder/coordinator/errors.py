@@ -26,6 +26,16 @@ class WorkflowDisabled(WonderError):
         self.name = name
 
 
+class TtlRefused(WonderError):
+    """An event was to be kept for less than no time, or for longer than a century."""
+
+    code = "TTL_REFUSED"
+
+    def __init__(self, found: int, most: int) -> None:
+        super().__init__(f"ttl_seconds is {found:,}; an event is kept for 0 to {most:,} seconds")
+        self.found, self.most = found, most
+
+
 class RunNotLive(WonderError):
     """A run was to be changed that is not there, or has ended."""
 
@@ -33,6 +43,19 @@ class RunNotLive(WonderError):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(f"there is no run {run_id!r} that could still be changed: it has ended, or never was")
+        self.run_id = run_id
+
+
+class RunQuarantined(WonderError):
+    """A run was to be changed that is set aside, because its process died again and again while it was under way."""
+
+    code = "RUN_QUARANTINED"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"the run {run_id!r} is quarantined: its process died again and again while it was under way; find out why,"
+            f" then `wonder runs resume {run_id}` lets it go on, and `wonder runs cancel {run_id}` ends it"
+        )
         self.run_id = run_id
 
 

@@ -4,21 +4,19 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from wonder.coordinator.commits import Decided, GroupCommit
+from wonder.clock import Clock
+from wonder.coordinator.commits import GroupCommit
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.logged_facts import (
     LoggedFact,
     LoggedIds,
     decode_facts,
-    encode_facts,
     logged_fact,
     may_be_logged,
     working_token,
 )
-from wonder.coordinator.worker import Clock
 from wonder.engine.decisions import Decision
 from wonder.engine.facts import Fact, TaskCompleted
-from wonder.errors import WonderError
 from wonder.storage.runs.leases import Lease
 from wonder.storage.store import NewId, Store
 
@@ -46,25 +44,14 @@ class Decider(Protocol):
     def fail_writing(self, run: LiveRun, fact: Fact, error: Exception) -> None:
         """Give up the open batch, and fail the run that could not be put into it."""
 
-    def prepare(self, run: LiveRun, decisions: list[Decision]) -> None:
-        """Begin with the task that a fact leads to, as far as nobody can tell."""
-
-    def release(self, decided: Decided) -> None:
-        """Act on decisions that are durable now."""
-
 
 class FactsLog:
     """What a coordinator has logged, and what is left to be taken of what another has."""
 
     def __init__(self, decider: Decider, store: Store, lease: Lease) -> None:
-        self._decider, self._store, self._lease = decider, store, lease
+        self._decider = decider
         self._commits = decider.commits
         self._has_log = store.has_log
-        self._following: list[Decision] | None = None
-        """What the fact that is being logged leads to; None if the engine failed on it."""
-        self._spare_id = ""
-        """The id for the next fact, made while the one before was on its way."""
-        self._spare_ms = 0
         self._is_settling = False
         self._settle_ms = 0.0
         """When the rows of the first fact in the open batch have waited long enough, by the clock that measures."""
@@ -86,48 +73,8 @@ class FactsLog:
     def to_log(self, run: LiveRun, fact: Fact, now_ms: int) -> LoggedFact | None:
         """Say what has to be logged so that a run can go on, if that is enough."""
         if self._has_log and type(fact) is TaskCompleted and may_be_logged(run, fact):
-            return logged_fact(run.id, now_ms, self._token_id(now_ms), fact)
+            return logged_fact(run.id, now_ms, self._decider.new_id(), fact)
         return None
-
-    def _token_id(self, now_ms: int) -> str:
-        # Not one of long ago: ids are in the order in which they are used.
-        if self._spare_id and 0 <= now_ms - self._spare_ms <= 1:
-            spare, self._spare_id = self._spare_id, ""
-            return spare
-        return self._decider.new_id()
-
-    def go_on(self, run: LiveRun, fact: Fact) -> bool:
-        """Go on with a lone run: log the result of its task, and decide while that is on its way; False if not so.
-
-        INV-3 does not suffer: nothing leaves this process before the fact is durable that all else follows from.
-        """
-        commits, decider = self._commits, self._decider
-        if self._untaken or not commits.is_logged:
-            return False
-        logged = self.to_log(run, fact, decider.clock.now_ms())
-        entry = None if logged is None else encode_facts((logged,))
-        if logged is None or entry is None:
-            return False
-        ids, chosen = LoggedIds(logged.token_id, decider.new_id), logged
-        self._following = None
-        try:
-            if not self._store.log(entry, self._lease.fence, lambda: self._follow(run, chosen, ids)):
-                return False
-        except WonderError as error:
-            commits.fail_open(error, run)
-            return True
-        following = self._taken_following()
-        if following is None:
-            commits.begin(to_tables=True)
-            return True
-        commits.keep(logged)
-        if ids.count > 1 or not commits.batch.only_goes_on:
-            # Others wait for its rows, or ids were given that it would not have if it were taken once more.
-            commits.release_later(run, following)
-            commits.begin(to_tables=True)
-        else:
-            decider.release([(run, following)])
-        return True
 
     def lose(self, facts: Sequence[LoggedFact]) -> None:
         """Have facts taken again whose rows went with a commit that failed."""
@@ -164,29 +111,6 @@ class FactsLog:
         for run_id in run_ids:
             self._untaken.pop(run_id, None)
         self._commits.settles = not self._untaken
-
-    def _follow(self, run: LiveRun, logged: LoggedFact, ids: LoggedIds) -> None:
-        """Decide on a fact while it is on its way to the disk, and make ready what it leads to."""
-        decider, was_ended, now_ms = self._decider, run.state.ended, logged.now_ms
-        decisions = decider.decide(run, logged.fact, now_ms, ids, None)
-        if decisions is None:
-            return
-        try:
-            following = self._commits.add_logged(run, decisions, now_ms)
-            decider.snapshot_if_due(run, was_ended, now_ms)
-        except Exception as error:
-            decider.fail_writing(run, logged.fact, error)
-            return
-        self._following = following
-        self._spare_id, self._spare_ms = decider.new_id(), now_ms
-        try:
-            decider.prepare(run, following)
-        except Exception:
-            log.exception("the task that run %s goes on with can't be made ready", run.id)
-
-    def _taken_following(self) -> list[Decision] | None:
-        following, self._following = self._following, None
-        return following
 
     def _settle_later(self) -> None:
         self._settle_ms = self._decider.clock.monotonic_ms() + UNSETTLED_MS

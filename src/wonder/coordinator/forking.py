@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.starting import Starter, live_run
-from wonder.engine.decisions import RecordEvent
-from wonder.engine.fork import fork, retry_point, snapshot_at
+from wonder.engine.fork import Rewind, fork, retry_point
+from wonder.engine.restore import Snapshot
 from wonder.language.values import JsonValue, check_value
-from wonder.storage.runs.headers import load_header
-from wonder.storage.runs.looking import events_of_run
+from wonder.storage.runs.headers import RunHeader, load_header
+from wonder.storage.runs.reading import EVENTS_PER_PAGE, each_event, events_of_run
 from wonder.storage.runs.recording import Batch
-from wonder.storage.runs.records import NewRun, Origin
+from wonder.storage.runs.records import NewRun, TriggerOrigin
+from wonder.storage.store import Reader
 
 Also = Callable[[Batch, str], None]
 
@@ -21,29 +22,41 @@ class Forker:
     def __init__(self, coordinator: Coordinator, starter: Starter) -> None:
         self._coordinator, self._starter = coordinator, starter
 
-    async def retry(self, run_id: str, also: Also | None = None, origin: Origin | None = None) -> str:
+    async def retry(
+        self, run_id: str, also: Also | None = None, origin: TriggerOrigin | None = None, *, is_ours: bool = True
+    ) -> str:
         """Begin a failed run again just before its failure; give the new run's id. Raises NotFound or ForkRefused.
 
-        `origin` is that of a triggered run which its trigger has retried (PHS-6).
+        `origin` is that of a triggered run which its trigger has retried (PHS-6). One that is not ours is left to
+        others, as by a start.
         """
-        return await self._begin(run_id, None, None, also, origin)
+        return await self._begin(run_id, None, None, also, origin, is_ours=is_ours)
 
-    async def fork(self, run_id: str, after: int, state: JsonValue = None, also: Also | None = None) -> str:
+    async def fork(
+        self, run_id: str, after: int, state: JsonValue = None, also: Also | None = None, *, is_ours: bool = True
+    ) -> str:
         """Begin a new run as another was after an event, with another state if one is given.
 
         Raises NotFound or ForkRefused.
         """
         if state is not None:
             check_value(state)
-        return await self._begin(run_id, after, state, also)
+        return await self._begin(run_id, after, state, also, is_ours=is_ours)
 
     async def _begin(
-        self, run_id: str, after: int | None, state: JsonValue, also: Also | None, origin: Origin | None = None
+        self,
+        run_id: str,
+        after: int | None,
+        state: JsonValue,
+        also: Also | None,
+        origin: TriggerOrigin | None = None,
+        *,
+        is_ours: bool,
     ) -> str:
         coordinator = self._coordinator
         header = await load_header(coordinator.store, run_id)
-        events = await self._events(run_id)
-        snapshot = snapshot_at(events, retry_point(events) if after is None else after)
+        store = coordinator.store
+        snapshot = await load_run_at(store, header, await _retry_point(store, header) if after is None else after)
         program = await coordinator.programs.get(header.workflow_def_id, header.workflow_version)
         settings = await self._starter.settings(header.project_id)
         now_ms = coordinator.clock.now_ms()
@@ -72,7 +85,8 @@ class Forker:
             whole_timeout=origin is not None or header.origin is not None,
         )
         coordinator.check_running()
-        self._starter.take_on(new_run)
+        if is_ours:
+            self._starter.take_on(new_run)
         if also:
             also(coordinator.commits.batch, run.id)
         coordinator.commits.batch.start(new_run)
@@ -83,8 +97,29 @@ class Forker:
         await coordinator.durable()
         return run.id
 
-    async def _events(self, run_id: str) -> list[RecordEvent]:
-        events: list[RecordEvent] = []
-        while page := await events_of_run(self._coordinator.store, run_id, after=events[-1].sequence if events else 0):
-            events += page
-        return events
+
+async def load_run_at(reader: Reader, header: RunHeader, after: int) -> Snapshot:
+    """Give a run as it was after an event; events are read in pages, as a long run does not fit into memory.
+
+    Raises ForkRefused.
+    """
+    following = None
+    if after < header.sequence:
+        following = await anext(each_event(reader, header.id, after=after, limit=1), None)
+    rewind = Rewind(after, following)
+    async for event in each_event(reader, header.id):
+        if event.sequence > rewind.after:
+            break
+        rewind.take(event)
+    return rewind.result()
+
+
+async def _retry_point(reader: Reader, header: RunHeader) -> int:
+    """Find the event after which a failed run begins again; its failure is among its last events."""
+    until = header.sequence if header.status == "failed" else 0
+    while until > 0:
+        page = await events_of_run(reader, header.id, after=max(until - EVENTS_PER_PAGE, 0), limit=EVENTS_PER_PAGE)
+        if any(event.type == "workflow_failed" for event in page):
+            return retry_point(page)
+        until -= EVENTS_PER_PAGE
+    return retry_point(())

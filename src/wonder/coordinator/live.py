@@ -4,7 +4,7 @@ from wonder.coordinator.programs import Program
 from wonder.coordinator.worker import Work
 from wonder.definitions.records.tenancy import SnapshotPolicy
 from wonder.engine.state import RunState
-from wonder.storage.runs.records import Origin, Recorded
+from wonder.storage.runs.records import Recorded, TriggerOrigin
 
 
 class LiveRun:
@@ -21,6 +21,7 @@ class LiveRun:
         "program",
         "project_id",
         "record",
+        "root_id",
         "snapshot_due",
         "state",
         "tasks",
@@ -36,16 +37,19 @@ class LiveRun:
         depth: int = 0,
         parent_run_id: str | None = None,
         parent_token_id: str | None = None,
-        origin: Origin | None = None,
+        origin: TriggerOrigin | None = None,
+        written: int = 0,
     ) -> None:
         self.state, self.program, self.project_id, self.depth = state, program, project_id, depth
         self.parent_run_id, self.parent_token_id = parent_run_id, parent_token_id
+        self.root_id: str | None = None
+        """The run at the top of the calls that led to it; None where nobody had to know."""
         self.origin = origin
         """By what it was triggered."""
         self.policy = policy
         self.snapshot_due = _next_multiple(state.sequence, policy.every_events)
         """The event from which on a snapshot is due, or whether one is has to be looked at; None for never."""
-        self.record = Recorded(state, program.plan, project_id)
+        self.record = Recorded(state, program.plan, project_id, written)
         self.tasks: dict[str, Work] = {}
         self.uncommitted = 0
         """Batches that hold decisions of it and are not durable yet."""
@@ -63,6 +67,11 @@ class LiveRun:
     def may_park(self) -> bool:
         """Whether its rows say all there is to know, and nothing will move it on by itself."""
         return not (self.uncommitted or self.tasks or self.pins) and (self.state.ended or self.state.idle)
+
+    @property
+    def has_written_too_much(self) -> bool:
+        """Whether it has reached the limit on what it may write to the database (RES-6)."""
+        return self.record.written > self.state.limits.bytes_written and not self.state.ended
 
     def is_due_for_snapshot(self, was_ended: bool) -> bool:
         """Say whether the project's policy asks for a snapshot after this turn, which is counted as taken (RES-6)."""

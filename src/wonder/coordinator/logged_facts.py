@@ -55,7 +55,7 @@ class LoggedIds:
 
 def may_be_logged(run: LiveRun, fact: TaskCompleted) -> bool:
     """Say whether a fact most likely lets the run go on with one more task, and does nothing that others wait for."""
-    if fact.metrics or run.program.workflow.has_transforms:
+    if fact.metrics or run.has_written_too_much or run.program.workflow.has_transforms:
         return False
     token = working_token(run, fact)
     return token is not None and token.scope.group is None and token.node.id in run.program.loggable
@@ -81,7 +81,7 @@ def decode_facts(entries: Iterable[bytes]) -> dict[str, list[LoggedFact]]:
     for entry in entries:
         try:
             facts = _decode(_DECODER.decode(entry))
-        except (msgspec.DecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             # To leave it out would lose a result that counts.
             message = f"an entry of the journal can't be read: {error}; open the database with the Wonder that wrote it"
             raise DatabaseFailed(message) from error

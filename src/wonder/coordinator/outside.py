@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from wonder.coordinator.coordinator import Coordinator
-from wonder.coordinator.errors import InputRefused, ItemClosed, RunNotLive
+from wonder.coordinator.errors import InputRefused, ItemClosed, RunNotLive, RunQuarantined, TtlRefused
 from wonder.coordinator.kept_events import KeptEvents, awaits
 from wonder.coordinator.live import LiveRun
+from wonder.coordinator.orders import EVENT_TTL_SECONDS
+from wonder.coordinator.unloaded import Unloaded
 from wonder.engine.control import check_answer
 from wonder.engine.facts import (
     CancelRequested,
@@ -17,15 +19,18 @@ from wonder.engine.facts import (
     PauseRequested,
     ResumeRequested,
 )
+from wonder.language.keys import check_key
 from wonder.language.schemas import Schema, compile_validator
 from wonder.language.values import JsonValue, check_value
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.looking import InboxItem, load_inbox_item
+from wonder.storage.runs.deaths import forget_deaths
+from wonder.storage.runs.headers import load_headers
 from wonder.storage.runs.outside import AwaitedEvent, OutsideEvent, has_come_before, waiting_for_event
+from wonder.storage.runs.reading import InboxItem, load_inbox_item
 from wonder.storage.runs.recording import Batch
 from wonder.storage.spending import extension_entry
 
-EVENT_TTL_SECONDS = 86_400
+TTL_SECONDS_MAX = 3_155_760_000  # a century, as for all lengths of time
 
 Also = Callable[[Batch], None]
 """Puts something into the commit that carries an order out."""
@@ -34,8 +39,8 @@ Also = Callable[[Batch], None]
 class Outside:
     """The ways into a run from outside."""
 
-    def __init__(self, coordinator: Coordinator) -> None:
-        self._coordinator = coordinator
+    def __init__(self, coordinator: Coordinator, unloaded: Unloaded) -> None:
+        self._coordinator, self._unloaded = coordinator, unloaded
         self._kept = KeptEvents(coordinator)
 
     async def reconcile(self) -> None:
@@ -44,19 +49,31 @@ class Outside:
 
     async def cancel(self, run_id: str, reason: str | None = None, also: Also | None = None) -> None:
         """End a run with all that is live in it; durable when this returns. Raises RunNotLive."""
-        await self._order(run_id, CancelRequested(reason), also)
+        check_value(reason)
+        if not await self._unloaded.cancel(run_id, reason, also):
+            await self._order(run_id, CancelRequested(reason), also)
 
     async def pause(self, run_id: str, reason: str = "requested", also: Also | None = None) -> None:
         """Let a run dispatch nothing more; raises RunNotLive."""
+        check_value(reason)
         await self._order(run_id, PauseRequested(reason), also)
 
     async def resume(self, run_id: str, also: Also | None = None) -> None:
-        """Let a paused run go on; raises RunNotLive."""
-        await self._order(run_id, ResumeRequested(), also)
+        """Let a paused run go on, and a quarantined one be taken up again; raises RunNotLive."""
+        coordinator, was_quarantined = self._coordinator, await self._is_quarantined(run_id)
+        coordinator.released.add(run_id)
+        try:
+            await self._order(run_id, ResumeRequested(), lambda batch: _release(batch, run_id, also))
+        finally:
+            coordinator.released.discard(run_id)
+        if was_quarantined:
+            # What came for it meanwhile was not heard: timers, events, the ends of sub-workflows.
+            coordinator.spawn(coordinator.background.insist(f"run {run_id} can't catch up", coordinator.on_lost))
 
     async def answer(self, item_id: str, value: JsonValue, by: str | None = None, also: Also | None = None) -> None:
         """Answer an inbox item; raises ItemClosed, or InputRefused, which changes nothing."""
         check_value(value)
+        check_value(by)
         try:
             item = await load_inbox_item(self._coordinator.store, item_id)
         except NotFound:
@@ -64,6 +81,8 @@ class Outside:
         coordinator = self._coordinator
         run = await coordinator.get(item.run_id) if item.status == "open" else None
         if run is None:
+            if item.status == "open" and await self._is_quarantined(item.run_id):
+                raise RunQuarantined(item.run_id)
             raise ItemClosed(item_id)
         try:
             fact = _gate_fact(run, item, value, by) if item.token_id is None else _answer_fact(run, item, value, by)
@@ -87,8 +106,18 @@ class Outside:
         ttl_seconds: int = EVENT_TTL_SECONDS,
         also: Also | None = None,
     ) -> int:
-        """Wake all that wait for an event, or keep it for the first that comes; say how many it woke."""
+        """Wake all that wait for an event, or keep it for the first that comes; say how many it woke.
+
+        Raises BadValue, KeyRefused or TtlRefused before anything is changed: the commit is shared with others.
+        """
         check_value(payload)
+        check_key("the name of the event", event)
+        if key is not None:
+            check_key("the key of the event", key)
+        if sender_id is not None:
+            check_key("the id of the event", sender_id)
+        if not 0 <= ttl_seconds <= TTL_SECONDS_MAX:
+            raise TtlRefused(ttl_seconds, TTL_SECONDS_MAX)
         coordinator = self._coordinator
         async with self._kept.lock:
             await coordinator.durable()
@@ -127,10 +156,18 @@ class Outside:
             await coordinator.durable()
             return woken
 
+    async def _is_quarantined(self, run_id: str) -> bool:
+        if self._coordinator.is_in_memory(run_id):
+            return False
+        headers = await load_headers(self._coordinator.store, [run_id])
+        return bool(headers) and headers[0].is_quarantined
+
     async def _order(self, run_id: str, fact: Fact, also: Also | None) -> None:
         coordinator = self._coordinator
         run = await coordinator.get(run_id)
         if run is None or run.state.ended:
+            if await self._is_quarantined(run_id):
+                raise RunQuarantined(run_id)
             raise RunNotLive(run_id)
         if also:
             also(coordinator.commits.batch)
@@ -138,6 +175,13 @@ class Outside:
         coordinator.take(run, fact)
         coordinator.rest(run)
         await coordinator.durable()
+
+
+def _release(batch: Batch, run_id: str, also: Also | None) -> None:
+    """Have the deaths forgotten that a run is resumed after, along with what else is to be stored."""
+    batch.write(forget_deaths(run_id))
+    if also:
+        also(batch)
 
 
 def _extend_budgets(batch: Batch, item: InboxItem, value: Any, now_ms: int) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from wonder.context.plan import ContextPlan, plan_context, table_prefix
+from wonder.context.plan import ContextPlan
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.tasks import TaskDef
 from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.compiling import compile_workflow
+from wonder.storage.context_tables import load_context_plan
 from wonder.storage.definitions import load_definition, load_triggers
 from wonder.storage.store import Reader
 
@@ -66,12 +67,7 @@ class Programs:
             of_step = (step.action_id, step.action_version)
             if of_step not in actions:
                 actions[of_step] = await load_definition(self._reader, ActionDef, *of_step)
-        plan = plan_context(
-            table_prefix(*key),
-            input_schema=definition.input_schema,
-            context_schema=definition.context_schema,
-            output_schema=definition.output_schema,
-        )
+        plan = await load_context_plan(self._reader, definition)
         self.on_load(actions.values())
         triggers = await load_triggers(self._reader, *key)
         workflow = compile_workflow(definition, tasks, actions, triggers)

@@ -18,9 +18,9 @@ from wonder.storage.errors import (
     LeaseLost,
     StoreClosed,
 )
-from wonder.storage.runs.headers import children_of_run
+from wonder.storage.runs.headers import RunHeader, children_of_run
 from wonder.storage.runs.loading import load_runs
-from wonder.storage.runs.looking import runs_to_recover, timers_due
+from wonder.storage.runs.reading import runs_to_recover, timers_due
 from wonder.storage.runs.triggering import unfinished_triggered_by
 
 _AT_ONCE = 1_000
@@ -92,6 +92,7 @@ class Recovery:
         else:
             if coordinator.mine is not None:
                 coordinator.mine.discard(run_id)
+                coordinator.were_mine.add(run_id)
             self._triggers.resume(run_id)
         for child in await children_of_run(coordinator.store, run_id):
             if not child.has_ended:
@@ -114,12 +115,21 @@ class Recovery:
         last_ms = due[-1].due_ms if len(due) == _TIMERS_AT_ONCE else now_ms + WINDOW_MS
         return max(0, last_ms - now_ms)
 
+    def _is_wanted(self, header: RunHeader) -> bool:
+        """Say whether a run may be in memory: not one that has ended, was set aside, or is held back."""
+        coordinator = self._coordinator
+        if header.id in coordinator.released:
+            return not header.has_ended
+        return not (header.has_ended or header.is_quarantined or header.id in coordinator.held_back)
+
     async def _load(self, run_ids: Sequence[str]) -> list[LiveRun]:
         """Load runs that have not ended; of many, one that can't be loaded is told of and left out."""
         coordinator = self._coordinator
         try:
-            loaded = await load_runs(coordinator.store, coordinator.store.dialect, run_ids, coordinator.programs.get)
-            return [await self._starter.restored(one) for one in loaded if not one.run.ended]
+            loaded = await load_runs(
+                coordinator.store, coordinator.store.dialect, run_ids, coordinator.programs.get, wanted=self._is_wanted
+            )
+            return [await self._starter.restored(one) for one in loaded]
         except _UNAVAILABLE:
             raise
         except Exception as error:

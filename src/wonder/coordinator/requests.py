@@ -1,13 +1,26 @@
-"""Requests of other processes: read from their table, carried out, and answered in the same commit (SPEC 13)."""
+"""Orders carried out, for this process and for others, whose requests are answered in the same commit (CMD-5)."""
 
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.forking import Forker
-from wonder.coordinator.outside import EVENT_TTL_SECONDS, Outside
+from wonder.coordinator.orders import (
+    AnswerItem,
+    AnyOrder,
+    CancelRun,
+    FireSchedule,
+    ForkRun,
+    PauseRun,
+    ResumeRun,
+    RetryRun,
+    SendEvent,
+    StartRun,
+    order_of,
+)
+from wonder.coordinator.outside import Also, Outside
 from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
 from wonder.definitions.records.workflows import Workflow
@@ -19,9 +32,12 @@ from wonder.storage.runs.requests import Request, pending_requests
 
 log = logging.getLogger("wonder.coordinator")
 
+Started = Callable[[Batch, str], None]
+"""Puts something into the commit that starts a run, whose id it is given."""
 
-class RequestDesk:
-    """Carries out what other processes ask for."""
+
+class Orders:
+    """Carries out what is asked of the engine, by this process or by another."""
 
     def __init__(
         self,
@@ -30,17 +46,70 @@ class RequestDesk:
         outside: Outside,
         forker: Forker,
         scheduler: Scheduler,
-        import_roots: Sequence[str] = (),
+        function_sources: Sequence[str] = (),
     ) -> None:
         self._coordinator, self._starter, self._outside, self._forker = coordinator, starter, outside, forker
         self._scheduler = scheduler
-        self._import_roots = list(import_roots)
+        self._function_sources = list(function_sources)
         self._under_way: set[str] = set()
         # Those that are done since the last look began: what it reads may be from before, and still have them.
         self._done: set[str] = set()
 
-    async def look(self) -> None:
-        """Begin with all requests that are new; called again only when it has returned."""
+    async def carry_out(
+        self, order: AnyOrder, *, started: Started | None = None, also: Also | None = None, is_ours: bool = True
+    ) -> JsonValue:
+        """Carry out an order and give its result; durable when this returns.
+
+        `started` or `also` puts something into the same commit. A run that is not ours is left to the process that
+        asked for it, where this one runs only its own.
+        """
+        match order:
+            case StartRun():
+                workflow = await load_resource(self._coordinator.store, Workflow, order.workflow_id)
+                key = order.idempotency_key
+                accepted = await self._starter.start(
+                    workflow, order.input, idempotency_key=key, also=started, is_ours=is_ours
+                )
+                return {"run_id": accepted.run_id}
+            case RetryRun():
+                return {"run_id": await self._forker.retry(order.run_id, also=started, is_ours=is_ours)}
+            case ForkRun():
+                forked = self._forker.fork(order.run_id, order.after, order.state, also=started, is_ours=is_ours)
+                return {"run_id": await forked}
+            case FireSchedule():
+                return {"run_id": await self._scheduler.fire(order.schedule_id, also=started, is_ours=is_ours)}
+            case CancelRun():
+                await self._outside.cancel(order.run_id, order.reason, also=also)
+            case PauseRun():
+                await self._outside.pause(order.run_id, also=also)
+            case ResumeRun():
+                await self._outside.resume(order.run_id, also=also)
+            case AnswerItem():
+                await self._outside.answer(order.item_id, order.answer, order.by, also=also)
+            case SendEvent():
+                await self._send(order, also)
+            case _:
+                assert_never(order)
+        return None
+
+    async def _send(self, order: SendEvent, also: Also | None) -> None:
+        await self._outside.send_event(
+            order.project_id,
+            order.event,
+            order.key,
+            order.payload,
+            sender_id=order.sender_id,
+            ttl_seconds=order.ttl_seconds,
+            also=also,
+        )
+
+    @property
+    def requests_under_way(self) -> int:
+        """How many requests of other processes are being carried out."""
+        return len(self._under_way)
+
+    async def look_for_requests(self) -> None:
+        """Begin with all requests of other processes that are new; called again only when it has returned."""
         self._done.clear()
         for request in await pending_requests(self._coordinator.store):
             if request.id not in self._under_way and request.id not in self._done:
@@ -49,7 +118,7 @@ class RequestDesk:
 
     async def _serve(self, request: Request) -> None:
         try:
-            await self._carry_out(request)
+            await self._carry_out_request(request)
         except EngineStopped:
             raise  # The next engine carries it out.
         except WonderError as error:
@@ -61,14 +130,8 @@ class RequestDesk:
             self._under_way.discard(request.id)
             self._done.add(request.id)
 
-    async def _refuse(self, request: Request, code: str, message: str) -> None:
-        shown: JsonValue = {"code": code, "message": message}
-        self._coordinator.commits.batch.answer_request(request.id, self._coordinator.clock.now_ms(), error=shown)
-        self._coordinator.commits.touch()
-        await self._coordinator.durable()
-
-    async def _carry_out(self, request: Request) -> None:
-        payload: Any = request.payload
+    async def _carry_out_request(self, request: Request) -> None:
+        order = order_of(request.kind, request.payload)
 
         def answer(batch: Batch, result: JsonValue = None) -> None:
             batch.answer_request(request.id, self._coordinator.clock.now_ms(), result)
@@ -76,50 +139,15 @@ class RequestDesk:
         def started(batch: Batch, run_id: str) -> None:
             answer(batch, {"run_id": run_id})
 
-        match request.kind:
-            case "start":
-                workflow = await load_resource(self._coordinator.store, Workflow, payload["workflow_id"])
-                key = payload.get("idempotency_key")
-                # Whoever has other folders may mean another function by the same name.
-                is_ours = payload.get("import_roots") in (None, self._import_roots)
-                await self._starter.start(
-                    workflow, payload["input"], idempotency_key=key, also=started, is_ours=is_ours
-                )
-            case "cancel":
-                await self._outside.cancel(payload["run_id"], payload.get("reason"), also=answer)
-            case "pause":
-                await self._outside.pause(payload["run_id"], also=answer)
-            case "resume":
-                await self._outside.resume(payload["run_id"], also=answer)
-            case "answer":
-                await self._outside.answer(payload["item_id"], payload["answer"], payload.get("by"), also=answer)
-            case "retry":
-                await self._forker.retry(payload["run_id"], also=started)
-            case "fork":
-                await self._forker.fork(payload["run_id"], payload["after"], payload.get("state"), also=started)
-            case "fire_schedule":
-                await self._scheduler.fire(payload["schedule_id"], also=started)
-            case "event":
-                await self._outside.send_event(
-                    payload["project_id"],
-                    payload["event"],
-                    payload.get("key"),
-                    payload.get("payload"),
-                    sender_id=payload.get("sender_id"),
-                    ttl_seconds=payload.get("ttl_seconds", EVENT_TTL_SECONDS),
-                    also=answer,
-                )
-            case kind:
-                raise UnknownRequest(kind)
-
-
-class UnknownRequest(WonderError):
-    """Another process asks for something that this version does not know."""
-
-    code = "UNKNOWN_REQUEST"
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(
-            f"the process that runs the engine does not know the request {kind!r}; is it an older version?"
+        # A process with other folders or modules may mean another function by the same name. And one that runs
+        # anybody's runs allows them less than a person's own may do, so that those are never done here.
+        is_ours = self._coordinator.mine is None or (
+            isinstance(order, StartRun) and order.function_sources == self._function_sources
         )
-        self.kind = kind
+        await self.carry_out(order, started=started, also=answer, is_ours=is_ours)
+
+    async def _refuse(self, request: Request, code: str, message: str) -> None:
+        shown: JsonValue = {"code": code, "message": message}
+        self._coordinator.commits.batch.answer_request(request.id, self._coordinator.clock.now_ms(), error=shown)
+        self._coordinator.commits.touch()
+        await self._coordinator.durable()

@@ -11,6 +11,7 @@ from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.forking import Forker
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.starting import Starter
+from wonder.coordinator.trigger_families import TriggerFamilies, too_many
 from wonder.engine.decisions import RetryRun
 from wonder.engine.fork import ForkRefused
 from wonder.storage.runs.headers import load_header
@@ -45,8 +46,9 @@ class Insistence:
 class Retries:
     """Retries what triggers started: that one is due is stored with the failure, that it is made with the new run."""
 
-    def __init__(self, coordinator: Coordinator, starter: Starter, forker: Forker) -> None:
+    def __init__(self, coordinator: Coordinator, starter: Starter, forker: Forker, families: TriggerFamilies) -> None:
         self._coordinator, self._starter, self._forker = coordinator, starter, forker
+        self._families = families
         self._insistence = Insistence(coordinator.background)
         coordinator.on_retry = self._begin
 
@@ -75,10 +77,26 @@ class Retries:
         if header.origin is None or not header.retry_due:
             return
         again = replace(header.origin, attempt=header.origin.attempt + 1)
+        family_id = header.origin.family_id
+        await self._families.know(family_id)
+        most = (await self._starter.settings(header.project_id)).run_limits.triggered_runs
+        if not self._families.room(family_id, most):
+            await self._give_up(run_id, too_many(family_id, most, 0).message)
+            return
+        self._families.add(family_id, 1)
         try:
-            await self._forker.retry(run_id, also=lambda batch, _: batch.settle_retry(run_id), origin=again)
+            is_ours = self._starter.was_ours(run_id)
+            await self._forker.retry(
+                run_id, also=lambda batch, _: batch.settle_retry(run_id), origin=again, is_ours=is_ours
+            )
         except ForkRefused as refused:
-            log.warning("run %s, which a trigger started, can't be retried: %s", run_id, refused)
-            coordinator.commits.batch.settle_retry(run_id)
-            coordinator.commits.touch()
-            await coordinator.durable()
+            await self._give_up(run_id, str(refused))
+        except BaseException:
+            self._families.forget(family_id)
+            raise
+
+    async def _give_up(self, run_id: str, reason: str) -> None:
+        log.warning("run %s, which a trigger started, can't be retried: %s", run_id, reason)
+        self._coordinator.commits.batch.settle_retry(run_id)
+        self._coordinator.commits.touch()
+        await self._coordinator.durable()

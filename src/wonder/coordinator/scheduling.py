@@ -104,7 +104,7 @@ class Scheduler:
         soonest_ms = await next_schedule_due(coordinator.store.unsettled, now_ms)
         return LOOK_MS if soonest_ms is None else max(0, min(soonest_ms - coordinator.clock.now_ms(), LOOK_MS))
 
-    async def fire(self, schedule_id: str, also: Also | None = None) -> str:
+    async def fire(self, schedule_id: str, also: Also | None = None, *, is_ours: bool = True) -> str:
         """Start a run of a schedule now, paused or not, whatever else runs; gives its id. Raises as a start does."""
         coordinator = self._coordinator
         async with self._turns:
@@ -112,7 +112,8 @@ class Scheduler:
             if stored is None:
                 raise NotFound("schedule", schedule_id)
             at_ms = await self._free_moment(stored)
-            return await self._start(stored, at_ms, stored.state, _zone(stored), f"by hand {at_ms}", also)
+            mark = f"by hand {at_ms}"
+            return await self._start(stored, at_ms, stored.state, _zone(stored), mark, also, is_ours=is_ours)
 
     async def _free_moment(self, stored: StoredSchedule) -> int:
         """Give the time for which a run stands that was not planned: now, or the next moment that no other run has."""
@@ -234,6 +235,8 @@ class Scheduler:
         zone: Zone,
         mark: str,
         also: Also | None = None,
+        *,
+        is_ours: bool = True,
     ) -> str:
         schedule, coordinator = stored.schedule, self._coordinator
         workflow = await load_resource(coordinator.store, Workflow, schedule.workflow_id)
@@ -246,7 +249,8 @@ class Scheduler:
 
         run_input = fill_input(schedule.input, planned_ms, zone, schedule.name)
         key = f"schedule {schedule.id} {mark}"
-        return (await self._starter.start(workflow, run_input, idempotency_key=key, also=note)).run_id
+        starting = self._starter.start(workflow, run_input, idempotency_key=key, also=note, is_ours=is_ours)
+        return (await starting).run_id
 
     async def _cancel(self, run_id: str, name: str) -> None:
         try:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from wonder.coordinator.admission import Admission
 from wonder.coordinator.coordinator import Coordinator
-from wonder.coordinator.errors import InputRefused, WorkflowDisabled
+from wonder.coordinator.errors import CommitFailed, InputRefused, WorkflowDisabled
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
 from wonder.coordinator.sharing import SharedReads
@@ -14,12 +14,13 @@ from wonder.engine.control import check_input
 from wonder.engine.facts import RunStarted
 from wonder.engine.limits import Limits
 from wonder.engine.state import RunState
+from wonder.language.keys import check_key
 from wonder.language.values import JsonValue, check_value, is_plain
 from wonder.storage.definitions import newest_version, newest_version_at_once
 from wonder.storage.runs.headers import load_headers
 from wonder.storage.runs.loading import LoadedRun
 from wonder.storage.runs.recording import Batch
-from wonder.storage.runs.records import NewRun, Origin
+from wonder.storage.runs.records import NewRun, TriggerOrigin
 from wonder.storage.runs.starting import Accepted, Starts, input_hash
 from wonder.storage.tenancy import load_project
 
@@ -53,8 +54,10 @@ class Starter:
 
         `also` puts something into the same commit; it is given the id of the run. One that is not ours is left to the
         process that asked for it, where this one runs only its own.
-        Raises WorkflowDisabled, InputRefused or IdempotencyKeyReused before anything is stored.
+        Raises WorkflowDisabled, InputRefused, KeyRefused or IdempotencyKeyReused before anything is stored.
         """
+        if idempotency_key is not None:
+            check_key("the idempotency key", idempotency_key)
         if not workflow.enabled:
             raise WorkflowDisabled(workflow.name)
         coordinator = self._coordinator
@@ -113,7 +116,12 @@ class Starter:
         run = live_run(new_run, program, settings)
         if is_ours:
             self.take_on(new_run)
-        coordinator.commits.batch.start(new_run)
+        try:
+            coordinator.commits.batch.start(new_run)
+        except Exception as error:
+            # Half of its rows may be in the batch: none of them may be written.
+            coordinator.commits.fail_open(CommitFailed(error))
+            raise
         coordinator.adopt(run)
         if new_run.parent_run_id is None:
             limit = settings.rate_limits.max_concurrent_runs
@@ -127,6 +135,10 @@ class Starter:
         if mine is not None and self.takes_on and (parent_id is None or parent_id in mine):
             mine.add(new_run.id)
 
+    def was_ours(self, run_id: str) -> bool:
+        """Say whether what follows from a run that has ended, as its triggers do, is run here."""
+        return self._coordinator.mine is None or run_id in self._coordinator.were_mine
+
     async def restored(self, loaded: LoadedRun) -> LiveRun:
         """Make a run in memory out of one that was loaded."""
         header = loaded.header
@@ -134,7 +146,7 @@ class Starter:
         settings = await self.settings(header.project_id)
         loaded.run.limits = limits_of(settings, header.origin)
         place = (header.depth, header.parent_run_id, header.parent_token_id, header.origin)
-        return LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place)
+        return LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place, header.bytes_written)
 
     async def program(self, workflow_def_id: str, version: int | None) -> Program:
         """Give the program of a definition version, or of the newest."""
@@ -171,8 +183,18 @@ def live_run(new_run: NewRun, program: Program, settings: ProjectSettings) -> Li
     return LiveRun(state, program, new_run.project_id, settings.snapshot_policy, *place)
 
 
-def limits_of(settings: ProjectSettings, origin: Origin | None) -> Limits:
+def limits_of(settings: ProjectSettings, origin: TriggerOrigin | None) -> Limits:
     """Give what a project allows each of its runs, and a trigger those that it starts."""
-    if origin is None:
-        return Limits(foreach_limit=settings.foreach_limit)
-    return Limits(settings.foreach_limit, timeout_ms=origin.timeout_ms, retries_left=origin.retries_left)
+    allowed = settings.run_limits
+    return Limits(
+        settings.foreach_limit,
+        timeout_ms=None if origin is None else origin.timeout_ms,
+        retries_left=0 if origin is None else origin.retries_left,
+        live_tokens=allowed.live_tokens,
+        tokens=allowed.tokens,
+        events=allowed.events,
+        context_bytes=allowed.context_bytes,
+        bytes_written=allowed.bytes_written,
+        pure_steps=allowed.pure_steps,
+        evaluation_steps=allowed.evaluation_steps,
+    )

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from wonder.coordinator.worker import Clock, Timer
+from wonder.clock import Clock, Timer
 
 # Timers that are due later than this stay in the database until the next look.
 WINDOW_MS = 60_000

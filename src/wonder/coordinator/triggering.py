@@ -1,5 +1,6 @@
 """Triggering: what was stored with the completion of a run becomes the runs that its triggers start (PHS-6)."""
 
+import logging
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -10,25 +11,29 @@ from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
 from wonder.coordinator.retrying import Insistence, Retries
 from wonder.coordinator.starting import Starter
-from wonder.coordinator.targets import TARGET_ERRORS, find_target
+from wonder.coordinator.targets import TARGET_ERRORS, FoundTarget, find_target
+from wonder.coordinator.trigger_families import TriggerFamilies, too_many
 from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.engine.compiled import CompiledTrigger
 from wonder.engine.control import check_input
 from wonder.engine.decisions import FireTriggers
 from wonder.engine.facts import TriggerAdvanced
-from wonder.engine.failure import Failure, misfit
+from wonder.engine.failure import Failure, engine_failure, misfit
 from wonder.engine.triggers import input_for, items_of
+from wonder.errors import WonderError
 from wonder.language.paths import MISSING
 from wonder.language.values import BadValue, JsonValue, check_value, is_plain
 from wonder.storage.runs.headers import load_header
 from wonder.storage.runs.loading import load_runs
-from wonder.storage.runs.records import NewRun, Origin
+from wonder.storage.runs.records import NewRun, TriggerOrigin
 from wonder.storage.runs.triggering import StoredFiring, firings_of_run, runs_with_pending_firings
 
 DEPTH_MAX: Final = 10
 """How many triggers may lead to a run, one after the other."""
 # Runs that are started with one commit: many, because a commit takes long, and not all, so that others have their turn.
 _AT_ONCE: Final = 100
+
+log = logging.getLogger("wonder.coordinator")
 
 
 class Target(NamedTuple):
@@ -47,8 +52,9 @@ class Triggers:
     each run is started once.
     """
 
-    def __init__(self, coordinator: Coordinator, starter: Starter, retries: Retries) -> None:
+    def __init__(self, coordinator: Coordinator, starter: Starter, retries: Retries, families: TriggerFamilies) -> None:
         self._coordinator, self._starter, self._retries = coordinator, starter, retries
+        self._families = families
         self._insistence = Insistence(coordinator.background)
         self._looks = self._is_looking = False
         coordinator.on_triggers = self._begin
@@ -104,10 +110,16 @@ class Triggers:
             return
         run = await self._ended_run(run_id)
         run.pins += 1
+        family_id: str | None = None
         try:
-            depth = 1 + await self._depth(run)
+            depth, family_id = await self._place(run)
             for firing in pending:
-                await self._fire_one(run, firing, depth)
+                # Each time, because a commit that failed has it forgotten.
+                await self._families.know(family_id)
+                await self._fire_one(run, firing, depth + 1, family_id)
+        except BaseException:
+            self._families.forget(family_id or run_id)
+            raise
         finally:
             coordinator.let_go(run)
 
@@ -120,15 +132,15 @@ class Triggers:
         (loaded,) = await load_runs(store, store.dialect, [run_id], coordinator.programs.get)
         return await self._starter.restored(loaded)
 
-    async def _depth(self, run: LiveRun) -> int:
-        """Say how many triggers led to a run; those that led to its caller count as well, or a circle had no end."""
-        origin, parent_id = run.origin, run.parent_run_id
+    async def _place(self, run: LiveRun) -> tuple[int, str]:
+        """Say how many triggers led to a run, and from which on; those of its caller count, or a circle had no end."""
+        origin, top_id, parent_id = run.origin, run.id, run.parent_run_id
         while origin is None and parent_id is not None:
             header = await load_header(self._coordinator.store, parent_id)
-            origin, parent_id = header.origin, header.parent_run_id
-        return 0 if origin is None else origin.depth
+            origin, top_id, parent_id = header.origin, header.id, header.parent_run_id
+        return (0, top_id) if origin is None else (origin.depth, origin.family_id)
 
-    async def _fire_one(self, run: LiveRun, firing: StoredFiring, depth: int) -> None:
+    async def _fire_one(self, run: LiveRun, firing: StoredFiring, depth: int, family_id: str) -> None:
         trigger = run.program.workflow.triggers[firing.ordinal]
         target = await self._target(run.project_id, trigger, depth)
         items = items_of(trigger, run.state)
@@ -139,7 +151,7 @@ class Triggers:
                 firing = replace(firing, upto=firing.items, failure=target)
                 self._advance(run, firing)
             else:
-                firing = self._start_some(run, trigger, firing, items, target, depth)
+                firing = self._start_some(run, trigger, firing, items, target, depth, family_id)
             await self._coordinator.durable()
 
     async def _target(self, project_id: str, trigger: CompiledTrigger, depth: int) -> Target | Failure:
@@ -148,12 +160,21 @@ class Triggers:
             return Failure("TRIGGER_DEPTH", f"{message}; see to it that the output of a workflow in a circle stops it")
         try:
             found = await find_target(self._coordinator.store, project_id, trigger.workflow_id)
-            if not found.enabled:
-                raise WorkflowDisabled(found.name)
-            program = await self._starter.program(found.workflow_def_id, found.version)
+            program = await self._program(found)
         except TARGET_ERRORS as error:
             return Failure(error.code, str(error))
+        except WonderError:
+            raise
+        except Exception as error:
+            # As with a call: it would fail again each time, and nobody would hear of it.
+            log.exception("the target of a trigger, %s, can't be prepared", trigger.workflow_id)
+            return engine_failure(error)
         return Target(found.name, found.workflow_id, program, await self._starter.settings(project_id))
+
+    async def _program(self, found: FoundTarget) -> Program:
+        if not found.enabled:
+            raise WorkflowDisabled(found.name)
+        return await self._starter.program(found.workflow_def_id, found.version)
 
     def _start_some(
         self,
@@ -163,11 +184,17 @@ class Triggers:
         items: list[JsonValue] | None,
         target: Target,
         depth: int,
+        family_id: str,
     ) -> StoredFiring:
         """Start the next runs of a trigger; gives how far it is then."""
         upto, accepted = min(firing.items, firing.upto + _AT_ONCE), list[NewRun]()
         skipped, failure = firing.skipped, firing.failure
+        most = target.settings.run_limits.triggered_runs
+        room = self._families.room(family_id, most)
         for index in range(firing.upto, upto):
+            if len(accepted) >= room:
+                failure, upto = too_many(family_id, most, firing.items - index), firing.items
+                break
             given = input_for(trigger, run.state, items, index)
             if given is MISSING:
                 skipped += 1
@@ -176,7 +203,8 @@ class Triggers:
             if isinstance(checked, Failure):
                 failure = failure or checked
                 continue
-            accepted.append(self._new_run(run, trigger, target, index, depth, checked[0]))
+            accepted.append(self._new_run(run, trigger, target, index, depth, family_id, checked[0]))
+        self._families.add(family_id, len(accepted))
         started = firing.started + len(accepted)
         firing = replace(firing, upto=upto, started=started, skipped=skipped, failure=failure)
         # Before its runs: if any of them makes the batch fail, this run is lost with it, and we hear of it.
@@ -184,7 +212,7 @@ class Triggers:
         for new_run in accepted:
             if run.dropped:
                 break
-            self._starter.begin(new_run, target.program, target.settings)
+            self._starter.begin(new_run, target.program, target.settings, is_ours=self._starter.was_ours(run.id))
         if run.dropped:
             raise TriggerInterrupted(run.id)
         return firing
@@ -194,7 +222,14 @@ class Triggers:
         self._coordinator.take(run, TriggerAdvanced(firing.ordinal, firing.workflow_id, *counts))
 
     def _new_run(
-        self, run: LiveRun, trigger: CompiledTrigger, target: Target, index: int, depth: int, filled: JsonValue
+        self,
+        run: LiveRun,
+        trigger: CompiledTrigger,
+        target: Target,
+        index: int,
+        depth: int,
+        family_id: str,
+        filled: JsonValue,
     ) -> NewRun:
         return NewRun(
             id=self._coordinator.new_id(),
@@ -204,13 +239,14 @@ class Triggers:
             workflow_version=target.program.definition.version,
             input=filled,
             created_ms=self._coordinator.clock.now_ms(),
-            origin=Origin(
+            origin=TriggerOrigin(
                 triggered_by_run_id=run.id,
                 ordinal=trigger.ordinal,
                 item_index=index,
                 depth=depth,
                 max_retries=trigger.max_retries,
                 timeout_ms=trigger.timeout_ms,
+                root_run_id=family_id,
             ),
         )
 

@@ -1,6 +1,7 @@
 """Addresses of HTTP, and headers that go with them: what is wrong with one, before anything is sent."""
 
 import re
+from ipaddress import IPv6Address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -8,6 +9,7 @@ from urllib.parse import urlsplit
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NOT_IN_AN_ADDRESS: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]*")
+_IN_BRACKETS: Final = re.compile(r"\[([^\[\]]+)\](?::[0-9]*)?")
 _PORT_MAX: Final = 65_535
 
 
@@ -21,6 +23,7 @@ def why_no_address(text: str) -> str | None:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
         _check_host(host or "")
+        _check_brackets(parts.netloc.rpartition("@")[2])
     except ValueError:
         return "has a host or a port that is none; write it as in http://localhost:8080/v1 or http://[::1]:8080/v1"
     if not host:
@@ -28,6 +31,16 @@ def why_no_address(text: str) -> str | None:
     if port is not None and not 0 < port <= _PORT_MAX:
         return f"has {port} for a port; write one from 1 to {_PORT_MAX}"
     return None
+
+
+def base_url_of(text: str) -> str:
+    """Return an address of HTTP in the one form in which two of them are compared."""
+    parts = urlsplit(text)
+    host = (parts.hostname or "").removesuffix(".")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    named = f"[{host}]" if ":" in host else host
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{named}:{port}{parts.path.rstrip('/')}{query}"
 
 
 def _check_host(host: str) -> None:
@@ -39,6 +52,16 @@ def _check_host(host: str) -> None:
             if not label.startswith("xn--"):
                 raise ValueError(label)
             label.encode("ascii").decode("idna")
+
+
+def _check_brackets(host_and_port: str) -> None:
+    """Raise ValueError unless brackets hold an address of IPv6, and nothing but a port follows them.
+
+    Of `[::1]64` urllib takes the port to be the usual one, and the client connects to 64.
+    """
+    if "[" in host_and_port or "]" in host_and_port:
+        found = _IN_BRACKETS.fullmatch(host_and_port)
+        IPv6Address(found[1] if found else host_and_port)
 
 
 def why_no_header(name: str, value: str) -> str | None:

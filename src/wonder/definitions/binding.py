@@ -40,7 +40,7 @@ class Binder(Struct, frozen=True):
             bound = self.resolve(reference)
             versioned = "version" not in implementation and reference.version is not None
             implementation[str(reference.path[-1])] = f"{bound.id}@{reference.version}" if versioned else bound.id
-            if reference.kind == "workflow":
+            if reference.kind == "workflow" and "version" in implementation:
                 implementation["version"] = reference.version
         fields["implementation"] = implementation
         return ActionDef.model_validate(self._definition(draft.name, fields, fields))

@@ -8,7 +8,9 @@ from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
 from wonder.definitions.records.tasks import TaskDef
+from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 from wonder.definitions.references import Reference, ResourceKind
+from wonder.definitions.secret_scopes import SecretScope
 
 Stored = WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType | ModelProfile | VectorIndex | McpServer
 
@@ -35,6 +37,21 @@ class Found(Struct, frozen=True):
         return getattr(self.record, "version", None)
 
 
+class Allowed(Struct, frozen=True):
+    """What the operator allows a bundle's project, as it is now."""
+
+    workspace: WorkspaceSettings
+    project: ProjectSettings
+    project_id: str = ""
+    secrets: Mapping[str, SecretScope | None] = field(default_factory=dict)
+    """The secrets that are stored, each with its scope if it has one."""
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether what calls of models cost counts against a budget."""
+        return self.workspace.budget.is_set or self.project.budget.is_set
+
+
 class Catalog(Struct, frozen=True):
     """What each reference may mean: nothing, one record, or several of which none comes first (RES-4)."""
 
@@ -43,6 +60,9 @@ class Catalog(Struct, frozen=True):
     """The actions of the tasks that were found, by id and version."""
     triggered: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What the workflows that were found trigger, and those in turn, all by name (PHS-6)."""
+
+    allowed: Allowed | None = None
+    """None where it was not looked up; then nothing is said about it."""
 
     def find(self, reference: Reference) -> Sequence[Found]:
         """Give the stored records that a reference may mean."""

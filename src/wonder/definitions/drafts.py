@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from wonder.definitions.faults import Path
+from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.actions import ActionBody
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.graph import NodeBody, TransitionBody, WorkflowBody
-from wonder.definitions.records.implementations import Transform
 from wonder.definitions.records.resources import (
     ArtifactTypeBody,
     HttpServer,
@@ -187,5 +187,7 @@ class Bundle(Struct):
         """Give the source of every transform that stands in an action, with its place."""
         for definitions in (self.definitions, *(library.definitions for library in self.libraries.values())):
             for action in definitions.actions.values():
-                if isinstance(action.implementation, Transform):
-                    yield (*action.path, "implementation", "source"), action.implementation.source
+                kind = KINDS.find(action.body.kind)
+                if kind and kind.typescript_field and action.implementation is not None:
+                    source = getattr(action.implementation, kind.typescript_field)
+                    yield (*action.path, "implementation", kind.typescript_field), source

@@ -32,7 +32,7 @@ class Fault(Struct, frozen=True):
     """The line and column inside of the text at the path, if it is about a part of it."""
 
     def as_json(self) -> dict[str, Any]:
-        """Give the fault in the shape of the REST errors (SPEC 14), without what is not known."""
+        """Give the fault in the shape of the REST errors (API-1), without what is not known."""
         shown: dict[str, Any] = {
             "type": self.code,
             "severity": self.severity,

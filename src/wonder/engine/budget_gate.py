@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from wonder.engine.decisions import RequestInput, RestartToken, SuspendToken
+from wonder.engine.events import HUMAN_INPUT_ANSWERED, HUMAN_INPUT_REQUESTED, TOKEN_RESUMED, TOKEN_SUSPENDED
 from wonder.engine.failure import Failure
 from wonder.engine.nodes import fail_node, record_with_cost
 from wonder.engine.state import Token
@@ -44,9 +45,9 @@ def ask_about_budget(
     decision = "extend the budget for this month by so many cents, or let it fail?"
     prompt = f"{token.node.ref!r} would overspend: {failure.message}; {decision}"
     turn.emit(SuspendToken(token.id, wait, token.input))
-    record_with_cost(turn, "token_suspended", {"wait": wait}, token, tokens, cost_usd)
+    record_with_cost(turn, TOKEN_SUSPENDED({"wait": wait}), token, tokens, cost_usd)
     turn.emit(RequestInput(item_id, token.id, KIND, prompt, _SCHEMA, failure.details, None))
-    turn.record("human_input_requested", {"item_id": item_id, "prompt": prompt}, token)
+    turn.record(HUMAN_INPUT_REQUESTED({"item_id": item_id, "prompt": prompt}), token)
 
 
 def is_about_budget(token: Token) -> bool:
@@ -63,10 +64,11 @@ def decide_on_budget(turn: Turn, token: Token, value: Any, by: str | None) -> No
     """Begin the node again, now that there is more to spend, or fail it."""
     wait: Any = token.wait
     decision = value["decision"]
-    turn.record("human_input_answered", {"item_id": wait["item_id"], "decision": decision, "by": by}, token)
+    turn.record(HUMAN_INPUT_ANSWERED({"item_id": wait["item_id"], "decision": decision, "by": by}), token)
     if decision == "extend":
-        turn.record("token_resumed", {"by": "answer", "again": True}, token)
+        turn.record(TOKEN_RESUMED({"by": "answer", "again": True}), token)
         turn.emit(RestartToken(token.id))
     else:
-        turn.record("token_resumed", {"by": "answer"}, token)
+        assert decision == "fail", "it was checked by `check_decision`"
+        turn.record(TOKEN_RESUMED({"by": "answer"}), token)
         fail_node(turn, token, msgspec.convert(wait["error"], Failure))

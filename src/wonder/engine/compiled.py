@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Final, Literal
 
+from wonder.definitions.records.graph import MergeStrategy, OnEarlyComplete, OnFanInTimeout, OnWorkflowTimeout
+from wonder.engine.event_type import Event
+from wonder.engine.events import TRANSITIONS_EVALUATED, TransitionsEvaluated
 from wonder.engine.pure import PureAction
 from wonder.engine.state_check import StateCheck
-from wonder.engine.waiting import WaitingTask
+from wonder.engine.waiting_tasks import WaitingTask
 from wonder.engine.writing import Writes
 from wonder.language.expressions import Expression
 from wonder.language.mappings import Mapping
@@ -23,7 +26,7 @@ class Merge:
 
     __slots__ = ("from_output", "source", "strategy", "writes")
 
-    def __init__(self, source: Path, writes: Writes, strategy: str) -> None:
+    def __init__(self, source: Path, writes: Writes, strategy: MergeStrategy) -> None:
         self.source, self.writes, self.strategy = source, writes, strategy
         # Most merges read what the branch wrote: that needs no view of the whole context.
         self.from_output: Path | None = source[2:] if source[:2] == ("_branch", "output") else None
@@ -52,9 +55,9 @@ class Join:
         self.of_node_id: str | None = None
         self.of_transition_id: str | None = None
         self.merge: Merge | None = None
-        self.on_early_complete: Literal["cancel", "abandon"] = "cancel"
+        self.on_early_complete: OnEarlyComplete = "cancel"
         self.timeout_ms: int | None = None
-        self.on_timeout: Literal["fail", "proceed_with_available"] = "fail"
+        self.on_timeout: OnFanInTimeout = "fail"
 
 
 class Foreach:
@@ -104,18 +107,20 @@ class CompiledTransition:
 class Tier:
     """Transitions of one priority; the first tier with a match is taken (CTL-3)."""
 
-    __slots__ = ("always", "fans_out", "priority", "transitions")
+    __slots__ = ("always", "always_event", "fans_out", "priority", "transitions")
 
     def __init__(self, priority: int, transitions: tuple[CompiledTransition, ...], *, joined: bool) -> None:
         self.priority, self.transitions = priority, transitions
         self.fans_out = joined and len(transitions) > 1
         """Whether even a single match makes a branch (CTL-5)."""
         only = transitions[0]
-        self.always: dict[str, JsonValue] | None = None
+        self.always: TransitionsEvaluated | None = None
         """What `transitions_evaluated` says where there is nothing to choose; shared, never changed."""
+        self.always_event: Event | None = None
         if len(transitions) == 1 and only.condition is None and not only.limited:
             candidate: JsonValue = {"transition": only.name, "to": only.to.ref, "matched": True}
             self.always = {"tiers": [{"priority": priority, "candidates": [candidate]}]}
+            self.always_event = TRANSITIONS_EVALUATED(self.always)
 
 
 class CompiledNode:
@@ -221,7 +226,7 @@ class CompiledWorkflow:
         self.initial_state: dict[str, JsonValue] = {}
         self.state_check: StateCheck
         self.timeout_ms: int | None = None
-        self.on_timeout: Literal["human_gate", "fail"] = "human_gate"
+        self.on_timeout: OnWorkflowTimeout = "human_gate"
         self.triggers: tuple[CompiledTrigger, ...] = ()
         self.has_transforms = False
         """Whether the task of any node rides along."""

@@ -1,20 +1,20 @@
 """Compiling: from the records of one definition version to the graph that its runs follow."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from wonder.definitions.checks.branches import Branches
 from wonder.definitions.drafts import NodeDraft, TransitionDraft, WorkflowDraft
-from wonder.definitions.records.actions import PURE_KINDS, SCOPED_KINDS, WAITING_KINDS, ActionDef
+from wonder.definitions.kinds import KINDS
+from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import MOfN, StructuredCondition, Synchronization, Transition, WorkflowDef
-from wonder.definitions.records.implementations import IMPLEMENTATIONS, Assert, EmitMetric, UpdateContext
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.records.workflows import Trigger
-from wonder.engine.compiled import CompiledNode, CompiledTransition, CompiledWorkflow, Foreach, Join, Merge, Tier
+from wonder.engine.compiled import ALL, CompiledNode, CompiledTransition, CompiledWorkflow, Foreach, Join, Merge, Tier
 from wonder.engine.pure import AssertAction, MetricAction, PureAction, UpdateAction
 from wonder.engine.state_check import StateCheck
 from wonder.engine.triggers import compile_triggers
-from wonder.engine.waiting import WaitingTask
+from wonder.engine.waiting_tasks import WaitingTask
 from wonder.engine.writing import Writes
 from wonder.language.expressions import ROOTS, Expression, Names, compile_expression, compile_structured, show_path
 from wonder.language.mappings import compile_mapping
@@ -86,29 +86,31 @@ class _Compiler:
         task = self.tasks[node.task_id, node.task_version]
         node.queue = task.queue
         used = [self.actions[step.action_id, step.action_version] for step in task.steps]
-        if any(action.kind == "transform" for action in used):
-            node.rides_along = all(action.kind in PURE_KINDS and not action.idempotency for action in used)
+        # Of a package's kind nobody here knows whether it tells the truth.
+        kinds = [KINDS.own.get(action.kind) for action in used]
+        if any(kind and kind.pure and kind.carried_out == "acting" for kind in kinds):
+            node.rides_along = all(kind and kind.pure for kind in kinds) and not any(one.idempotency for one in used)
             self.compiled.has_transforms |= node.rides_along
         if len(task.steps) != 1:
             return
         step = task.steps[0]
-        action = self.actions[step.action_id, step.action_version]
-        if action.kind in WAITING_KINDS:
+        action, kind = used[0], kinds[0]
+        if KINDS.waits(action.kind):
             node.kind, node.wait = "wait", WaitingTask(task, step, action)
-        elif action.kind in SCOPED_KINDS and action.implementation.get("scope") == "workflow":
+        elif kind and kind.scoped and action.implementation.get("scope") == "workflow":
             node.kind, node.pure = "pure", self._pure(node, action)
 
     def _pure(self, node: CompiledNode, action: ActionDef) -> PureAction:
         names = self._names(node.id)
-        implementation = IMPLEMENTATIONS[action.kind].model_validate(action.implementation)
-        match implementation:
-            case UpdateContext():
+        implementation = KINDS.own[action.kind].configuration.model_validate(action.implementation)
+        match action.kind:
+            case "update_context":
                 return UpdateAction(implementation, names, self.workflow.context_schema)
-            case Assert():
+            case "assert":
                 return AssertAction(implementation, names)
-            case EmitMetric():
+            case "emit_metric":
                 return MetricAction(implementation, names)
-        raise AssertionError(f"{action.kind} has no scope")
+        raise AssertionError(f"the engine carries out no {action.kind}")
 
     def _transition(self, transition: Transition) -> CompiledTransition:
         compiled = CompiledTransition(
@@ -143,10 +145,15 @@ class _Compiler:
             return known  # CTL-8: all synchronizations into one node are equal
         join = Join(len(self.compiled.joins), node)
         strategy = synchronization.strategy
-        if isinstance(strategy, MOfN):
-            join.strategy, join.needed = {"m_of_n": strategy.m_of_n}, strategy.m_of_n
-        elif strategy == "any":
-            join.strategy, join.needed = "any", 1
+        match strategy:
+            case MOfN(m_of_n=count):
+                join.strategy, join.needed = {"m_of_n": count}, count
+            case "any":
+                join.strategy, join.needed = "any", 1
+            case "all":
+                join.strategy, join.needed = "all", ALL
+            case _:
+                assert_never(strategy)
         join.on_early_complete = synchronization.on_early_complete
         join.timeout_ms, join.on_timeout = synchronization.timeout_ms, synchronization.on_timeout
         if synchronization.merge:

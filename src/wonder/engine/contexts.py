@@ -1,10 +1,13 @@
 """Changing the context: a draft becomes decisions if it fits, and a failure if it does not."""
 
+from wonder.engine.context_size import count_writes
 from wonder.engine.decisions import WriteBranchOutput, WriteContext
-from wonder.engine.failure import Failure, failure_of, misfit
+from wonder.engine.events import CONTEXT_UPDATED
+from wonder.engine.failure import Failure, misfit
+from wonder.engine.limits import evaluation_failure, over_limit
 from wonder.engine.state import Scope, Token
 from wonder.engine.turn import Turn
-from wonder.engine.writing import Draft, Writes
+from wonder.engine.writing import Draft, TooMuchWritten, Writes
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 
@@ -12,7 +15,7 @@ from wonder.language.values import JsonValue
 def draft_for(turn: Turn, scope: Scope) -> Draft:
     """Begin changes as seen from a scope."""
     run = turn.run
-    return Draft(run.state, run.output, scope.output, in_branch=scope.group is not None)
+    return Draft(run.state, run.output, scope.output, in_branch=scope.group is not None, most=run.limits.context_bytes)
 
 
 def write_output(turn: Turn, scope: Scope, writes: Writes, output: JsonValue, token: Token | None) -> Failure | None:
@@ -21,8 +24,15 @@ def write_output(turn: Turn, scope: Scope, writes: Writes, output: JsonValue, to
     try:
         draft.write_all(writes.values(output))
     except WonderError as error:
-        return failure_of(error)
+        return write_failure(error)
     return apply_draft(turn, scope, draft, token)
+
+
+def write_failure(error: WonderError) -> Failure:
+    """Turn what was raised while a node wrote into its failure, or into that of the run's limit."""
+    if isinstance(error, TooMuchWritten):
+        return over_limit("context_bytes", error.size, error.most)
+    return evaluation_failure(error)
 
 
 def apply_draft(turn: Turn, scope: Scope, draft: Draft, token: Token | None) -> Failure | None:
@@ -34,11 +44,10 @@ def apply_draft(turn: Turn, scope: Scope, draft: Draft, token: Token | None) -> 
         if faults:
             return misfit("CONTEXT_SCHEMA", "what was written to state", faults)
         turn.emit(WriteContext(to_run, state, draft.roots["output"]))
-        turn.record("context_updated", {"changes": to_run}, token)
+        turn.record(CONTEXT_UPDATED({"changes": to_run}), token)
     if to_branch:
         assert scope.group is not None
         group_id, index = scope.group.id, scope.index
         turn.emit(WriteBranchOutput(group_id, index, to_branch, draft.roots["branch"]))
-        metadata = {"group": group_id, "branch": index, "changes": to_branch}
-        turn.record("context_updated", metadata, token)
-    return None
+        turn.record(CONTEXT_UPDATED({"group": group_id, "branch": index, "changes": to_branch}), token)
+    return count_writes(turn, draft) if draft.size else None

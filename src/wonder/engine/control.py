@@ -1,5 +1,7 @@
 """Control: starting, pausing, resuming, cancelling and ending a run (CTL-16 to CTL-18, RET-3)."""
 
+from typing import Literal, assert_never
+
 from wonder.engine.budget_gate import check_decision, is_about_budget
 from wonder.engine.compiled import CompiledWorkflow
 from wonder.engine.decisions import (
@@ -12,12 +14,26 @@ from wonder.engine.decisions import (
     WithdrawInput,
 )
 from wonder.engine.ending import WORKFLOW_TIMER, end_live, fail_run, time_out_run
+from wonder.engine.events import (
+    HUMAN_INPUT_ANSWERED,
+    HUMAN_INPUT_REQUESTED,
+    HUMAN_INPUT_WITHDRAWN,
+    WORKFLOW_CANCELLED,
+    WORKFLOW_COMPLETED,
+    WORKFLOW_EXTENDED,
+    WORKFLOW_PAUSED,
+    WORKFLOW_QUEUED,
+    WORKFLOW_RESUMED,
+    WORKFLOW_STARTED,
+    WORKFLOW_TIMED_OUT,
+    WORKFLOW_WAITING,
+)
 from wonder.engine.facts import GateAnswered
 from wonder.engine.failure import Failure, misfit
 from wonder.engine.state import CANCELLED, WAITING_FOR_SIBLINGS, RunState, Token
 from wonder.engine.triggers import fire_triggers
 from wonder.engine.turn import Turn
-from wonder.engine.waiting import HumanWait
+from wonder.engine.waiting_tasks import HumanWait
 from wonder.language.schemas import ValueFault
 from wonder.language.values import JsonValue
 
@@ -50,12 +66,12 @@ def check_answer(token: Token, value: JsonValue) -> list[ValueFault]:
 def queue_run(turn: Turn) -> None:
     """Note that a run waits for its start."""
     turn.emit(SetRunStatus("queued"))
-    turn.record("workflow_queued", {})
+    turn.record(WORKFLOW_QUEUED({}))
 
 
 def requeue_run(turn: Turn) -> None:
     """Let a run that was paused before its start wait for it again."""
-    turn.record("workflow_resumed", {})
+    turn.record(WORKFLOW_RESUMED({}))
     queue_run(turn)
 
 
@@ -66,7 +82,7 @@ def start_run(turn: Turn, run_input: JsonValue) -> None:
     state = workflow.initial_state
     turn.emit(StartRun(run_input, state))
     turn.emit(SetRunStatus("running"))
-    turn.record("workflow_started", {"input": run_input, "state": state})
+    turn.record(WORKFLOW_STARTED({"input": run_input, "state": state}))
     if faults := workflow.state_check.whole_faults(state):
         fail_run(turn, misfit("CONTEXT_SCHEMA", "the state of defaults", faults))
         return
@@ -82,7 +98,7 @@ def pause_run(turn: Turn, reason: str, gate_item_id: str | None = None) -> None:
     left_ms = None if due_ms is None else max(0, due_ms - turn.now_ms)
     turn.cancel_timer(WORKFLOW_TIMER)
     turn.emit(SetRunStatus("paused", reason, gate_item_id, left_ms))
-    turn.record("workflow_paused", {"reason": reason, "left_ms": left_ms})
+    turn.record(WORKFLOW_PAUSED({"reason": reason, "left_ms": left_ms}))
     _control_children(turn, "pause")
 
 
@@ -91,7 +107,7 @@ def resume_run(turn: Turn, left_ms: int | None = None) -> None:
     run = turn.run
     left_ms = run.timeout_left_ms if left_ms is None else left_ms
     turn.emit(SetRunStatus("running"))
-    turn.record("workflow_resumed", {})
+    turn.record(WORKFLOW_RESUMED({}))
     if left_ms is not None:
         turn.set_timer(WORKFLOW_TIMER, turn.now_ms + left_ms)
     _control_children(turn, "resume")
@@ -99,30 +115,41 @@ def resume_run(turn: Turn, left_ms: int | None = None) -> None:
 
 def reach_timeout(turn: Turn) -> None:
     """Fail at the workflow's time-out, or ask a person what to do (RET-3)."""
+    on_timeout = turn.run.workflow.on_timeout
+    match on_timeout:
+        case "fail":
+            time_out_run(turn)
+        case "human_gate":
+            _ask_about_timeout(turn)
+        case _:
+            assert_never(on_timeout)
+
+
+def _ask_about_timeout(turn: Turn) -> None:
     run = turn.run
-    if run.workflow.on_timeout == "fail":
-        time_out_run(turn)
-        return
     item_id = turn.new_id()
     prompt = f"the run of {run.workflow.name!r} took longer than {run.timeout_ms:,} ms: extend, abort or fail?"
-    turn.record("workflow_timed_out", {"timeout_ms": run.timeout_ms})
+    turn.record(WORKFLOW_TIMED_OUT({"timeout_ms": run.timeout_ms}))
     pause_run(turn, "timeout", item_id)
     turn.emit(RequestInput(item_id, None, "timeout", prompt, _GATE_SCHEMA, None, None))
-    turn.record("human_input_requested", {"item_id": item_id, "prompt": prompt})
+    turn.record(HUMAN_INPUT_REQUESTED({"item_id": item_id, "prompt": prompt}))
 
 
 def answer_gate(turn: Turn, fact: GateAnswered) -> None:
     """Carry out what a person decided about a run at its time-out."""
     run = turn.run
-    turn.record("human_input_answered", {"item_id": fact.item_id, "decision": fact.decision, "by": fact.by})
+    turn.record(HUMAN_INPUT_ANSWERED({"item_id": fact.item_id, "decision": fact.decision, "by": fact.by}))
     # The question is answered, so ending the run must not take it back.
     turn.emit(SetRunStatus("paused", "timeout", None, run.timeout_left_ms))
-    if fact.decision == "abort":
-        cancel_run(turn, "aborted at its time-out")
-    elif fact.decision == "fail":
-        time_out_run(turn)
-    else:
-        _extend(turn, fact.extend_ms)
+    match fact.decision:
+        case "abort":
+            cancel_run(turn, "aborted at its time-out")
+        case "fail":
+            time_out_run(turn)
+        case "extend":
+            _extend(turn, fact.extend_ms)
+        case _:
+            assert_never(fact.decision)
 
 
 def resume_by_request(turn: Turn) -> None:
@@ -132,20 +159,20 @@ def resume_by_request(turn: Turn) -> None:
         resume_run(turn)
         return
     turn.emit(WithdrawInput(item_id))
-    turn.record("human_input_withdrawn", {"item_id": item_id})
+    turn.record(HUMAN_INPUT_WITHDRAWN({"item_id": item_id}))
     _extend(turn, None)
 
 
 def _extend(turn: Turn, extend_ms: int | None) -> None:
     length_ms = extend_ms or turn.run.timeout_ms
-    turn.record("workflow_extended", {"extend_ms": length_ms})
+    turn.record(WORKFLOW_EXTENDED({"extend_ms": length_ms}))
     resume_run(turn, length_ms)
 
 
 def cancel_run(turn: Turn, reason: str | None) -> None:
     """End the run as cancelled, and with it all that is live."""
     end_live(turn, CANCELLED)
-    turn.record("workflow_cancelled", {"reason": reason})
+    turn.record(WORKFLOW_CANCELLED({"reason": reason}))
     turn.emit(EndRun("cancelled"))
 
 
@@ -158,7 +185,7 @@ def draw_conclusions(turn: Turn) -> None:
     if not run.root.live:
         _complete_run(turn)
     elif run.paused is None:
-        if not run.moving and not run.suspended and not run.hungry:
+        if not run.moving and not run.suspended and not run.startable:
             fail_run(turn, _stuck(run))
             _close_groups(turn)
             return
@@ -166,7 +193,7 @@ def draw_conclusions(turn: Turn) -> None:
         if waits != (run.status == "waiting"):
             turn.emit(SetRunStatus("waiting" if waits else "running"))
             if waits:
-                turn.record("workflow_waiting", {})
+                turn.record(WORKFLOW_WAITING({}))
 
 
 def _complete_run(turn: Turn) -> None:
@@ -177,7 +204,7 @@ def _complete_run(turn: Turn) -> None:
         fail_run(turn, misfit("OUTPUT_SCHEMA", "the run's output", faults))
         return
     end_live(turn, CANCELLED)
-    turn.record("workflow_completed", {"output": run.output})
+    turn.record(WORKFLOW_COMPLETED({"output": run.output}))
     turn.emit(EndRun("completed", run.output))
     if run.workflow.triggers:
         fire_triggers(turn)
@@ -195,10 +222,10 @@ def _close_groups(turn: Turn) -> None:
             closable[outer.group.id] = outer.group
 
 
-def _control_children(turn: Turn, order: str) -> None:
+def _control_children(turn: Turn, order: Literal["pause", "resume"]) -> None:
     for token in turn.run.tokens.values():
         if token.wait is not None and token.wait.get("kind") == "workflow_call":
-            turn.emit(ControlChild(str(token.wait["child_run_id"]), order))  # type: ignore[arg-type]  # pause or resume
+            turn.emit(ControlChild(str(token.wait["child_run_id"]), order))
 
 
 def _stuck(run: RunState) -> Failure:

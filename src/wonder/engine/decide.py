@@ -1,7 +1,7 @@
 """Decide: a fact comes in, and out comes all that should happen because of it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from wonder.engine.budget_gate import ask_about_budget, asks_a_person, decide_on_budget, is_about_budget
 from wonder.engine.control import (
@@ -27,6 +27,14 @@ from wonder.engine.decisions import (
     SetTimer,
 )
 from wonder.engine.ending import WORKFLOW_TIMER, fail_run
+from wonder.engine.events import (
+    LATE_RESULT_IGNORED,
+    NODE_STARTED,
+    TIMER_FIRED,
+    TOKEN_DISPATCHED,
+    LateResultIgnored,
+    NodeCompleted,
+)
 from wonder.engine.facts import (
     CancelRequested,
     ChildEnded,
@@ -34,6 +42,7 @@ from wonder.engine.facts import (
     Fact,
     GateAnswered,
     InputGiven,
+    LimitReached,
     PauseRequested,
     ResumeRequested,
     RunBroken,
@@ -50,14 +59,19 @@ from wonder.engine.facts import (
 from wonder.engine.failure import Failure
 from wonder.engine.fan_out import next_held
 from wonder.engine.joins import look_at_joins, settle_branch, time_out_join
+from wonder.engine.limits import evaluation_failure, over_limit
 from wonder.engine.nodes import complete_node, dispatch, fail_node, run_pure
 from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, RunState, Token
 from wonder.engine.triggers import advance_trigger
 from wonder.engine.turn import Turn
 from wonder.engine.waits import answer, begin_wait, end_call, fire_wait_timer, wake_by_event
-from wonder.language.values import JsonValue
+from wonder.language import steps
 
 _WORKING = (DISPATCHED, EXECUTING)
+# Shared, never changed: on the way of every task.
+_STARTED = NODE_STARTED({})
+# What needs no event where it changes nothing any more.
+_UNTOLD_LATE = (TaskStarted, TimerFired, CancelRequested, PauseRequested, ResumeRequested, LimitReached, TurnContinued)
 
 
 def decide(
@@ -67,20 +81,31 @@ def decide(
     now_ms: int,
     new_id: Callable[[], str],
     over_time: Callable[[], bool] | None = None,
+    hand_on: Callable[[list[Decision]], None] | None = None,
 ) -> list[Decision]:
     """Take a fact, and give the decisions that follow from it, in order; they are applied to `run` already.
 
-    `over_time` says whether this turn has taken long enough; it is asked between pure nodes (CTL-20).
+    `over_time` says whether this turn has taken long enough; it is asked between pure nodes (CTL-20). `hand_on` is
+    given the decisions of a long turn in parts, each when `run` is as its last decision leaves it; then the rest is
+    returned. All of them belong together: if the turn fails, none of them may become durable.
     """
-    turn = Turn(run, now_ms, new_id, over_time)
+    turn = Turn(run, now_ms, new_id, over_time, hand_on)
     if run.ended:
         if type(fact) is TriggerAdvanced:
             advance_trigger(turn, fact)
         else:
             _take_late(turn, fact)
         return turn.decisions
-    _TAKERS[type(fact)](turn, fact)
-    go_on(turn)
+    before = steps.begin(turn.steps)
+    try:
+        _TAKERS[type(fact)](turn, fact)
+        go_on(turn)
+    except steps.TooManySteps as error:
+        # Whatever was looked at, all decisions so far are whole: the run ends after them.
+        fail_run(turn, evaluation_failure(error))
+        draw_conclusions(turn)
+    finally:
+        steps.end(before)
     return turn.decisions
 
 
@@ -94,10 +119,11 @@ def go_on(turn: Turn) -> None:
             look_at_joins(turn, turn.groups.popleft())
         elif run.paused is not None:
             break
-        elif run.ready or run.hungry:
+        elif run.may_begin:
             if not _begin_next(turn):
                 turn.emit(ContinueLater())
                 break
+            turn.hand_on_if_many()
         else:
             break
     draw_conclusions(turn)
@@ -122,7 +148,17 @@ def redispatch(run: RunState) -> list[DispatchTask]:
 
 def _begin_next(turn: Turn) -> bool:
     """Begin one token that is ready; False when this turn has done enough."""
-    run = turn.run
+    run, counted = turn.run, turn.steps
+    if counted.left != counted.most:
+        turn.steps_left -= counted.most - counted.left
+        counted.left = counted.most
+    if turn.bytes_left <= 0 or turn.steps_left <= 0:
+        return False
+    if run.queued and run.has_room:
+        token = run.queued.popleft()
+        if token.status == PENDING:
+            _begin(turn, token)
+        return True
     if run.ready:
         token = run.ready.popleft()
         if token.status != PENDING or token.held:
@@ -132,10 +168,10 @@ def _begin_next(turn: Turn) -> bool:
             return False
         _begin(turn, token)
         return True
-    segment = run.hungriest()
+    segment = run.next_startable()
     held = next_held(segment)
     if held is None:
-        run.sate(segment)
+        run.drop_startable(segment)
         return True
     if held.node.kind == "pure" and _has_done_enough(turn):
         return False
@@ -152,14 +188,32 @@ def _has_done_enough(turn: Turn) -> bool:
 
 
 def _begin(turn: Turn, token: Token) -> None:
-    turn.step = turn.run.sequence + 1
-    kind = token.node.kind
-    if kind == "task":
+    run, kind = turn.run, token.node.kind
+    if kind == "task" and not run.has_room:
+        run.queued.append(token)
+        return
+    turn.step = run.sequence + 1
+    turn.chain = token.chain + 1 if kind == "pure" else 0
+    limits = run.limits
+    if run.sequence >= limits.events or run.tokens_made > limits.tokens or turn.chain > limits.pure_steps:
+        fail_run(turn, _limit_reached(turn).at(token.node.ref))
+    elif kind == "task":
         dispatch(turn, token)
     elif kind == "pure":
         run_pure(turn, token)
-    else:
+    elif kind == "wait":
         begin_wait(turn, token)
+    else:
+        assert_never(kind)
+
+
+def _limit_reached(turn: Turn) -> Failure:
+    run, limits = turn.run, turn.run.limits
+    if run.sequence >= limits.events:
+        return over_limit("events", run.sequence, limits.events)
+    if run.tokens_made > limits.tokens:
+        return over_limit("tokens", run.tokens_made, limits.tokens)
+    return over_limit("pure_steps", turn.chain, limits.pure_steps)
 
 
 def _run_queued(turn: Turn, fact: RunQueued) -> None:
@@ -175,7 +229,7 @@ def _task_started(turn: Turn, fact: TaskStarted) -> None:
     token = turn.run.tokens.get(fact.token_id)
     if token is not None and token.status == DISPATCHED:
         turn.emit(MoveToken(token.id, EXECUTING))
-        turn.record("node_started", {}, token, fact.started_ms)
+        turn.record(_STARTED, token, fact.started_ms)
 
 
 def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
@@ -184,9 +238,9 @@ def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
         _take_late(turn, fact)
         return
     if token.status == DISPATCHED:
-        turn.record("node_started", {}, token, fact.started_ms)
+        turn.record(_STARTED, token, fact.started_ms)
     _keep_asides(turn, token, fact)
-    told: dict[str, Any] = {"attempts": fact.attempts}
+    told: NodeCompleted = {"attempts": fact.attempts}
     if fact.steps is not None:
         told["steps"] = fact.steps
     complete_node(turn, token, fact.output, told, fact.tokens, fact.cost_usd)
@@ -198,14 +252,14 @@ def _task_failed(turn: Turn, fact: TaskFailed) -> None:
         _take_late(turn, fact)
         return
     if token.status == DISPATCHED:
-        turn.record("node_started", {}, token, fact.started_ms)
+        turn.record(_STARTED, token, fact.started_ms)
     if asks_a_person(fact.failure):
         # Its metrics are left out: the node begins again, and what is done again is counted once.
         _record_noted(turn, token, fact)
         ask_about_budget(turn, token, fact.failure, fact.tokens, fact.cost_usd)
         return
     _keep_asides(turn, token, fact)
-    told: dict[str, Any] = {} if fact.steps is None else {"steps": fact.steps}
+    told: NodeCompleted = {} if fact.steps is None else {"steps": fact.steps}
     fail_node(turn, token, fact.failure, told, fact.tokens, fact.cost_usd)
 
 
@@ -217,8 +271,8 @@ def _keep_asides(turn: Turn, token: Token, fact: TaskCompleted | TaskFailed) -> 
 
 
 def _record_noted(turn: Turn, token: Token, fact: TaskCompleted | TaskFailed) -> None:
-    for type, metadata in fact.noted:
-        turn.record(type, metadata, token)
+    for event in fact.noted:
+        turn.record(event, token)
 
 
 def _worker_lost(turn: Turn, fact: WorkerLost) -> None:
@@ -232,7 +286,7 @@ def _worker_lost(turn: Turn, fact: WorkerLost) -> None:
         fail_node(turn, token, Failure("WORKER_LOST", message, losses, retryable=True))
         return
     turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, token.input, losses))
-    turn.record("token_dispatched", {"losses": losses}, token)
+    turn.record(TOKEN_DISPATCHED({"losses": losses}), token)
 
 
 def _timer_fired(turn: Turn, fact: TimerFired) -> None:
@@ -246,7 +300,7 @@ def _timer_fired(turn: Turn, fact: TimerFired) -> None:
     turn.emit(CancelTimer(fact.key))
     kind, _, rest = fact.key.partition(":")
     token = run.tokens.get(rest)
-    turn.record("timer_fired", {"key": fact.key}, token)
+    turn.record(TIMER_FIRED({"key": fact.key}), token)
     if fact.key == WORKFLOW_TIMER:
         reach_timeout(turn)
     elif kind == "join":
@@ -313,26 +367,27 @@ def _run_broken(turn: Turn, fact: RunBroken) -> None:
     fail_run(turn, fact.failure)
 
 
+def _limit_was_reached(turn: Turn, fact: LimitReached) -> None:
+    fail_run(turn, over_limit(fact.limit, fact.found, fact.most))
+
+
 def _turn_continued(turn: Turn, fact: TurnContinued) -> None:
     """Nothing happened but that time is given."""
 
 
 def _take_late(turn: Turn, fact: Fact) -> None:
     """Record a result that changes nothing any more, with its cost (CTL-16)."""
-    if isinstance(fact, TaskStarted | TimerFired | CancelRequested | PauseRequested | ResumeRequested | TurnContinued):
+    if isinstance(fact, _UNTOLD_LATE):
         return
     token_id: str | None = getattr(fact, "token_id", None)
-    metadata: dict[str, JsonValue] = {"fact": type(fact).__name__}
+    told: LateResultIgnored = {"fact": type(fact).__name__}
     if isinstance(fact, InputGiven | GateAnswered):
-        metadata["item_id"] = fact.item_id
+        told["item_id"] = fact.item_id
+    name, metadata = LATE_RESULT_IGNORED(told)
     tokens: int | None = getattr(fact, "tokens", None)
     cost_usd: float | None = getattr(fact, "cost_usd", None)
     sequence = turn.run.sequence + 1
-    turn.emit(
-        RecordEvent(
-            sequence, turn.step, "late_result_ignored", turn.now_ms, None, token_id, None, metadata, tokens, cost_usd
-        )
-    )
+    turn.emit(RecordEvent(sequence, turn.step, name, turn.now_ms, None, token_id, None, metadata, tokens, cost_usd))
 
 
 _TAKERS: dict[type, Callable[[Turn, Any], None]] = {
@@ -351,5 +406,6 @@ _TAKERS: dict[type, Callable[[Turn, Any], None]] = {
     PauseRequested: _pause_requested,
     ResumeRequested: _resume_requested,
     RunBroken: _run_broken,
+    LimitReached: _limit_was_reached,
     TurnContinued: _turn_continued,
 }

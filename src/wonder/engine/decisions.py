@@ -4,12 +4,14 @@ A scope is named by its group's id and its branch's index; of the run itself by 
 come first in this module, then those that are carried out once the rows are durable.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from wonder.engine.event_type import EventName, Metadata
 from wonder.engine.failure import Failure
 from wonder.engine.restore import Snapshot
+from wonder.engine.state import EarlyEnd, RunEnd
 from wonder.language.targets import Change
 from wonder.language.values import JsonValue
 
@@ -36,10 +38,20 @@ class SetRunStatus(Struct, frozen=True, gc=False):
     timeout_left_ms: int | None = None
 
 
+class EndLive(Struct, frozen=True, gc=False):
+    """Store that all live tokens of a run which is about to end have ended, and all that they waited for is withdrawn.
+
+    In the place of very many decisions: the groups and timers of the run and its questions to people go with it.
+    """
+
+    status: EarlyEnd
+    count: int
+
+
 class EndRun(Struct, frozen=True, gc=False):
     """Store the final status."""
 
-    status: Literal["completed", "failed", "cancelled"]
+    status: RunEnd
     output: JsonValue = None
     failure: Failure | None = None
 
@@ -201,12 +213,12 @@ class RecordEvent(Struct, frozen=True, gc=False, array_like=True):
 
     sequence: int
     step: int
-    type: str
+    type: EventName
     at_ms: int
     node_id: str | None
     token_id: str | None
     path_id: str | None
-    metadata: dict[str, Any]
+    metadata: Metadata
     tokens: int | None = None
     cost_usd: float | None = None
 
@@ -276,13 +288,17 @@ class SendMetric(Struct, frozen=True, gc=False):
     dimensions: dict[str, str]
 
 
+FiringEnd: TypeAlias = Literal["triggered", "skipped", "failed"]
+FiringStatus: TypeAlias = Literal["pending"] | FiringEnd
+
+
 class Firing(Struct, frozen=True, gc=False):
     """What a trigger of a run that has completed is about to do: `pending`, or done with already and why."""
 
     ordinal: int
     trigger_id: str
     workflow_id: str
-    status: str
+    status: FiringStatus
     items: int
     failure: Failure | None = None
 
@@ -297,7 +313,7 @@ class MoveTrigger(Struct, frozen=True, gc=False):
     """Store how far a trigger is: up to which item, and how many runs it has started."""
 
     ordinal: int
-    status: str
+    status: FiringStatus
     upto: int
     started: int
     skipped: int
@@ -316,6 +332,7 @@ Decision: TypeAlias = (
     StartRun
     | AdoptSnapshot
     | SetRunStatus
+    | EndLive
     | EndRun
     | CreateToken
     | MoveToken

@@ -1,10 +1,13 @@
 """Ending early: tokens that are stopped, scopes that fail, and the run that ends with them (CTL-10, CTL-15a)."""
 
+from typing import assert_never
+
 from wonder.engine.compiled import ALL
 from wonder.engine.decisions import (
     AbortTask,
     CancelTimer,
     ControlChild,
+    EndLive,
     EndRun,
     RetryRun,
     SettleBranch,
@@ -12,7 +15,9 @@ from wonder.engine.decisions import (
     StopAwaiting,
     WithdrawInput,
 )
+from wonder.engine.events import HUMAN_INPUT_WITHDRAWN, TOKENS_ENDED, WORKFLOW_FAILED, WORKFLOW_TIMED_OUT
 from wonder.engine.failure import Failure
+from wonder.engine.limits import is_run_limit
 from wonder.engine.state import (
     CANCELLED,
     DISPATCHED,
@@ -21,10 +26,13 @@ from wonder.engine.state import (
     TIMED_OUT,
     UNDER_WAY,
     WAITING_FOR_SIBLINGS,
+    EarlyEnd,
+    EndStatus,
     Scope,
     Token,
 )
 from wonder.engine.turn import Turn
+from wonder.engine.wait_kinds import wait_kind
 
 WORKFLOW_TIMER = "workflow"
 
@@ -36,23 +44,25 @@ def join_timer(group_id: str, node_id: str) -> str:
 
 def stop_wait(turn: Turn, token: Token) -> None:
     """Take back what a suspended token asked for: timers, an inbox item, an event."""
-    wait = token.wait or {}
+    wait, kind = token.wait or {}, wait_kind(token.id, token.wait)
     turn.cancel_timer(f"task:{token.id}")
-    match wait.get("kind"):
+    match kind:
         case "human_input" | "budget":
             turn.cancel_timer(f"deadline:{token.id}")
             turn.emit(WithdrawInput(str(wait["item_id"])))
-            turn.record("human_input_withdrawn", {"item_id": wait["item_id"]}, token)
+            turn.record(HUMAN_INPUT_WITHDRAWN({"item_id": str(wait["item_id"])}), token)
         case "workflow_call":
             turn.emit(ControlChild(str(wait["child_run_id"]), "cancel"))
         case "wait_for_event":
             turn.cancel_timer(f"event:{token.id}")
             turn.emit(StopAwaiting(token.id))
-        case _:
+        case "sleep":
             turn.cancel_timer(f"sleep:{token.id}")
+        case _:
+            assert_never(kind)
 
 
-def stop_token(turn: Turn, token: Token, status: str) -> None:
+def stop_token(turn: Turn, token: Token, status: EndStatus) -> None:
     """End a token that has not come to its own end."""
     if token.status in (DISPATCHED, EXECUTING):
         turn.emit(AbortTask(token.id))
@@ -61,12 +71,12 @@ def stop_token(turn: Turn, token: Token, status: str) -> None:
     turn.end_token(token, status)
 
 
-def stop_scope(turn: Turn, scope: Scope, status: str, waiting_status: str | None = None) -> None:
+def stop_scope(turn: Turn, scope: Scope, status: EndStatus, waiting_status: EndStatus | None = None) -> None:
     """End all tokens of a scope and of all that is nested in it; those at a join may get a status of their own."""
     around = [scope]
     while around:
         here = around.pop()
-        for token in list(here.tokens.values()):
+        for token in here.tokens:
             waits = waiting_status is not None and token.status == WAITING_FOR_SIBLINGS
             stop_token(turn, token, waiting_status if waits and waiting_status else status)
         for group in list((here.groups or {}).values()):
@@ -81,7 +91,7 @@ def stop_scope(turn: Turn, scope: Scope, status: str, waiting_status: str | None
 
 def fail_scope(turn: Turn, scope: Scope, failure: Failure) -> None:
     """Fail a scope, and those around it until one can do without it (CTL-15a)."""
-    while scope.group is not None:
+    while scope.group is not None and not is_run_limit(failure):
         group = scope.group
         assert scope.segment is not None
         stop_scope(turn, scope, CANCELLED)
@@ -102,13 +112,13 @@ def free_slot(turn: Turn, branch: Scope) -> None:
     """Let the next held branch of a foreach begin, now that this one is done (CTL-5a)."""
     segment = branch.segment
     if segment is not None and segment.transition.foreach and segment.transition.foreach.max_parallel is not None:
-        turn.run.starve(segment)
+        turn.run.note_startable(segment)
 
 
-def fail_run(turn: Turn, failure: Failure, status: str = CANCELLED) -> None:
+def fail_run(turn: Turn, failure: Failure, status: EarlyEnd = CANCELLED) -> None:
     """End the run as failed, and with it all that is live."""
     end_live(turn, status)
-    turn.record("workflow_failed", {"error": failure.as_json()})
+    turn.record(WORKFLOW_FAILED({"error": failure.as_json()}))
     turn.emit(EndRun("failed", None, failure))
     if turn.run.limits.retries_left:
         turn.emit(RetryRun())
@@ -117,17 +127,36 @@ def fail_run(turn: Turn, failure: Failure, status: str = CANCELLED) -> None:
 def time_out_run(turn: Turn) -> None:
     """End the run because its time is over (RET-3)."""
     timeout_ms = turn.run.timeout_ms
-    turn.record("workflow_timed_out", {"timeout_ms": timeout_ms})
+    turn.record(WORKFLOW_TIMED_OUT({"timeout_ms": timeout_ms}))
     message = f"the run took longer than its timeout_ms of {timeout_ms:,}; give it more time, or on_timeout: human_gate"
     fail_run(turn, Failure("WORKFLOW_TIMEOUT", message), TIMED_OUT)
 
 
-def end_live(turn: Turn, status: str) -> None:
+def end_live(turn: Turn, status: EarlyEnd) -> None:
     """End all tokens, timers and gates of a run that is about to end."""
     run = turn.run
+    if len(run.tokens) > run.limits.ended_singly_max:
+        _end_all(turn, status)
+        return
     stop_scope(turn, run.root, status)
     for key in list(run.timers):
         turn.emit(CancelTimer(key))
     if run.gate_item_id is not None:
         turn.emit(WithdrawInput(run.gate_item_id))
-        turn.record("human_input_withdrawn", {"item_id": run.gate_item_id})
+        turn.record(HUMAN_INPUT_WITHDRAWN({"item_id": run.gate_item_id}))
+
+
+def _end_all(turn: Turn, status: EarlyEnd) -> None:
+    """End very many tokens with one decision and one event: one of each for each token would take gigabytes."""
+    run = turn.run
+    for token in run.tokens.values():
+        if token.status in (DISPATCHED, EXECUTING):
+            turn.decisions.append(AbortTask(token.id))
+        elif token.wait is not None and token.wait.get("kind") == "workflow_call":
+            turn.decisions.append(ControlChild(str(token.wait["child_run_id"]), "cancel"))
+    count = len(run.tokens)
+    turn.emit(EndLive(status, count))
+    turn.record(TOKENS_ENDED({"status": status, "count": count}))
+    turn.closable.clear()
+    turn.scopes.clear()
+    turn.groups.clear()

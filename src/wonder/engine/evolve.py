@@ -11,6 +11,7 @@ from wonder.engine.decisions import (
     CreateToken,
     Decision,
     DispatchTask,
+    EndLive,
     EndRun,
     EnterJoin,
     FireJoin,
@@ -67,10 +68,36 @@ def _set_run_status(run: RunState, decision: SetRunStatus) -> None:
     run.gate_item_id, run.timeout_left_ms = decision.gate_item_id, decision.timeout_left_ms
 
 
+def _end_live(run: RunState, decision: EndLive) -> None:
+    # The circles are taken apart, so that all this goes now and not when the garbage collector comes by.
+    for group in run.groups.values():
+        group.open = False
+        group.live = group.under_way = 0
+        for branch in group.branches:
+            branch.clear_tokens()
+            branch.groups = None
+        group.branches.clear()
+        group.segments.clear()
+    for token in run.tokens.values():
+        token.status = decision.status
+    run.tokens.clear()
+    run.groups.clear()
+    run.timers.clear()
+    run.root.clear_tokens()
+    run.root.groups = None
+    run.root.live = run.root.active = 0
+    run.moving = run.working = run.suspended = 0
+    run.gate_item_id = None
+    run.ready.clear()
+    run.queued.clear()
+    run.startable.clear()
+
+
 def _end_run(run: RunState, decision: EndRun) -> None:
     run.status, run.error, run.paused, run.gate_item_id = decision.status, decision.failure, None, None
     run.ready.clear()
-    run.hungry.clear()
+    run.queued.clear()
+    run.startable.clear()
 
 
 def _create_token(run: RunState, decision: CreateToken) -> None:
@@ -78,9 +105,10 @@ def _create_token(run: RunState, decision: CreateToken) -> None:
     node = run.workflow.nodes[decision.node_id]
     token = Token(decision.token_id, node, decision.path_id, decision.parent_id, scope)
     token.born, token.last_error = decision.born, decision.last_error
+    run.tokens_made += 1
     run.tokens[token.id] = token
-    scope.tokens[token.id] = token
-    scope.enliven()
+    scope.add_token(token)
+    scope.count_live()
     scope.active += 1
     if decision.held:
         token.held = True
@@ -104,12 +132,12 @@ def _move_token(run: RunState, decision: MoveToken) -> None:
         return
     del run.tokens[token.id]
     scope = token.scope
-    del scope.tokens[token.id]
+    scope.remove_token(token)
     if token.status != WAITING_FOR_SIBLINGS:
         scope.active -= 1
     _uncount(run, token)
     token.status = decision.status
-    scope.deaden()
+    scope.uncount_live()
 
 
 def _dispatch_task(run: RunState, decision: DispatchTask) -> None:
@@ -170,7 +198,7 @@ def _open_fan_out(run: RunState, decision: OpenFanOut) -> None:
     if scope.groups is None:
         scope.groups = {}
     scope.groups[group.id] = group
-    scope.enliven()
+    scope.count_live()
     scope.active += 1
 
 
@@ -222,10 +250,10 @@ def _close_group(run: RunState, decision: CloseGroup) -> None:
     group = run.groups.pop(decision.group_id)
     assert group.scope.groups is not None
     del group.scope.groups[group.id]
-    group.scope.deaden()
+    group.scope.uncount_live()
     for segment in group.segments:
         # A turn that was cut short may have left one, and nothing of it is to begin any more.
-        run.hungry.pop((group.id, segment.number), None)
+        run.startable.pop((group.id, segment.number), None)
     # They point back at it: in a circle, all that the branches gave would stay until the garbage collector comes by.
     group.branches.clear()
     group.segments.clear()
@@ -270,6 +298,7 @@ EVOLVERS: dict[type, Callable[[RunState, Any], None]] = {
     StartRun: _start_run,
     AdoptSnapshot: _adopt_snapshot,
     SetRunStatus: _set_run_status,
+    EndLive: _end_live,
     EndRun: _end_run,
     CreateToken: _create_token,
     ReleaseToken: _release_token,

@@ -4,12 +4,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from wonder.engine.event_type import Event
 from wonder.engine.failure import Failure
+from wonder.engine.state import RunEnd
 from wonder.language.values import JsonValue
-
-Noted: TypeAlias = tuple[str, dict[str, JsonValue]]
-"""The type of an event that an action asks for, and what it tells: `budget_alert`, `artifact_written`."""
-
 
 Metric: TypeAlias = tuple[str, float, dict[str, str]]
 """The name of a metric, a number, and its dimensions."""
@@ -42,7 +40,7 @@ class TaskCompleted(Struct, frozen=True, gc=False):
     steps: Any = None
     tokens: int | None = None
     cost_usd: float | None = None
-    noted: tuple[Noted, ...] = ()
+    noted: tuple[Event, ...] = ()
     metrics: tuple[Metric, ...] = ()
 
 
@@ -55,7 +53,7 @@ class TaskFailed(Struct, frozen=True, gc=False):
     steps: Any = None
     tokens: int | None = None
     cost_usd: float | None = None
-    noted: tuple[Noted, ...] = ()
+    noted: tuple[Event, ...] = ()
     metrics: tuple[Metric, ...] = ()
 
 
@@ -94,7 +92,7 @@ class ChildEnded(Struct, frozen=True, gc=False):
 
     token_id: str
     child_run_id: str
-    status: Literal["completed", "failed", "cancelled"]
+    status: RunEnd
     output: JsonValue = None
     failure: Failure | None = None
 
@@ -126,6 +124,14 @@ class RunBroken(Struct, frozen=True, gc=False):
     """The engine itself failed on the run, which can't go on."""
 
     failure: Failure
+
+
+class LimitReached(Struct, frozen=True, gc=False):
+    """The run has reached a limit that only its writer can see: `found` is more than the `most` that it may have."""
+
+    limit: Literal["bytes_written"]
+    found: int
+    most: int
 
 
 class TriggerAdvanced(Struct, frozen=True, gc=False):
@@ -161,6 +167,7 @@ Fact: TypeAlias = (
     | PauseRequested
     | ResumeRequested
     | RunBroken
+    | LimitReached
     | TriggerAdvanced
     | TurnContinued
 )

@@ -45,6 +45,11 @@ def failure_of(error: WonderError, attempts: int = 0) -> Failure:
     return Failure(error.code, str(error), attempts)
 
 
+def engine_failure(error: Exception) -> Failure:
+    """Say that the engine itself has failed, in a way that it does not know."""
+    return Failure("ENGINE_ERROR", f"the engine failed: {type(error).__name__}: {error}; please report this")
+
+
 def misfit(code: str, what: str, faults: list[ValueFault]) -> Failure:
     """Say that a value does not fit its schema, and where."""
     shown = "; ".join(map(str, faults[:_FAULTS_SHOWN]))

@@ -4,15 +4,17 @@ from typing import Any
 
 from wonder.engine.compiled import CompiledTransition
 from wonder.engine.decisions import OpenFanOut
+from wonder.engine.events import FAN_OUT_STARTED, FanOutStarted
 from wonder.engine.failure import Failure
 from wonder.engine.joins import enter_join, joining_branch
-from wonder.engine.limits import LIVE_FOREACHES_MAX
+from wonder.engine.limits import over_limit
 from wonder.engine.state import PENDING, Group, Segment, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
 from wonder.language.paths import MISSING
 from wonder.language.paths.getters import getter
 from wonder.language.schemas.faults import show_value
+from wonder.language.steps import spend
 from wonder.language.values import JsonValue
 
 
@@ -35,19 +37,22 @@ def fan_out(
     total = sum(count for _, count, _ in segments)
     if total > run.limits.foreach_limit:
         return _too_many(turn, token, total)
-    # The token that fans out ends with it.
-    if total + len(run.tokens) - 1 > run.limits.live_tokens_max:
-        return _too_many_under_way(turn, token, total)
+    # Refused before any of them is made. The token that fans out ends with it.
+    limits, live = run.limits, total + len(run.tokens) - 1
+    if live > limits.live_tokens:
+        return over_limit("live_tokens", live, limits.live_tokens).at(token.node.ref)
+    if total + run.tokens_made > limits.tokens:
+        return over_limit("tokens", total + run.tokens_made, limits.tokens).at(token.node.ref)
     outer_group_id, outer_index = scope.key
     turn.emit(OpenFanOut(token.id, token.node.id, token.path_id, outer_group_id, outer_index, segments))
     told: list[dict[str, Any]] = [
         {"transition": id, "count": count} | ({} if items is None else {"items": items})
         for id, count, items in segments
     ]
-    metadata: dict[str, Any] = {"total": total, "branches": told}
+    started: FanOutStarted = {"total": total, "branches": told}
     if outer_group_id is not None:
-        metadata |= {"group": outer_group_id, "branch": outer_index}
-    turn.record("fan_out_started", metadata, token)
+        started["group"], started["branch"] = outer_group_id, outer_index
+    turn.record(FAN_OUT_STARTED(started), token)
     group = run.groups[token.id]
     for segment in group.segments:
         _make_tokens(turn, token, group, segment, last_error)
@@ -63,9 +68,9 @@ def next_held(segment: Segment) -> Token | None:
     if segment.running >= foreach.max_parallel:
         return None
     while segment.next_held < segment.first + segment.count:
-        first = next(iter(segment.group.branches[segment.next_held].tokens.values()), None)
-        if first is not None and first.held and first.status == PENDING:
-            return first
+        tokens = segment.group.branches[segment.next_held].tokens
+        if tokens and tokens[0].held and tokens[0].status == PENDING:
+            return tokens[0]
         segment.next_held += 1
     return None
 
@@ -84,7 +89,7 @@ def _make_tokens(
             if target is not None:
                 enter_join(turn, made, join, target, late=late)
     if held:
-        turn.run.starve(segment)
+        turn.run.note_startable(segment)
 
 
 def _items(
@@ -97,6 +102,7 @@ def _items(
     if isinstance(found, list):
         if len(found) > turn.run.limits.foreach_limit:
             return _too_many(turn, token, len(found))
+        spend(len(found))
         return found
     what = "is not there" if found is MISSING else f"is {show_value(found)}"
     message = f"foreach needs a list at {foreach.text!r}, which {what}, after {token.node.ref!r}; write a list there"
@@ -107,12 +113,3 @@ def _too_many(turn: Turn, token: Token, total: int) -> Failure:
     limit = turn.run.limits.foreach_limit
     message = f"{total:,} branches after {token.node.ref!r} are more than the limit of {limit:,}; raise foreach_limit"
     return Failure("FOREACH_LIMIT_EXCEEDED", message, node=token.node.ref)
-
-
-def _too_many_under_way(turn: Turn, token: Token, total: int) -> Failure:
-    limits, under_way = turn.run.limits, len(turn.run.tokens) - 1
-    message = (
-        f"{total:,} branches after {token.node.ref!r}, with {under_way:,} others under way, are more than the limit"
-        f" of {limits.live_tokens_max:,}, {LIVE_FOREACHES_MAX} x foreach_limit; join branches earlier, or raise it"
-    )
-    return Failure("TOO_MANY_BRANCHES", message, node=token.node.ref)

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from wonder.engine.decide import go_on
 from wonder.engine.decisions import AdoptSnapshot, Decision, RecordEvent, SetTimer
 from wonder.engine.ending import WORKFLOW_TIMER
+from wonder.engine.events import CONTEXT_SNAPSHOT, WORKFLOW_STARTED
 from wonder.engine.failure import misfit
-from wonder.engine.replay import fold
+from wonder.engine.replay import Folding
 from wonder.engine.restore import BranchRow, GroupRow, RunRow, Snapshot, TokenRow, take_snapshot
 from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, RunState
 from wonder.engine.turn import Turn
@@ -34,17 +35,38 @@ def snapshot_at(events: Sequence[RecordEvent], after: int) -> Snapshot:
 
     Events are in order, from the first or from a snapshot on, and go beyond `after` if there are any.
     """
-    following = next((event for event in events if event.sequence > after), None)
-    if following is None:
-        raise ForkRefused(f"event {after} is the last one: the run can't be forked behind its end")
-    if following.step < following.sequence:
-        after = following.step - 1
-    kept = [event for event in events if event.sequence <= after]
-    if not any(event.type in ("workflow_started", "context_snapshot") for event in kept):
-        raise ForkRefused(f"the run had not started at event {after}; start a new run instead")
-    if any(event.type in _ENDS for event in kept):
-        raise ForkRefused(f"the run had ended at event {after}; choose an earlier one")
-    return fold(kept)
+    rewind = Rewind(after, next((event for event in events if event.sequence > after), None))
+    for event in events:
+        if event.sequence <= rewind.after:
+            rewind.take(event)
+    return rewind.result()
+
+
+class Rewind:
+    """A run on its way back to an event: it is given all events up to `after`, in order, and holds none of them."""
+
+    def __init__(self, after: int, following: RecordEvent | None) -> None:
+        """Begin; `following` is the event behind `after`. Raises ForkRefused if there is none."""
+        if following is None:
+            raise ForkRefused(f"event {after} is the last one: the run can't be forked behind its end")
+        self.after = following.step - 1 if following.step < following.sequence else after
+        """The last event at or before the one asked for after which the run was at rest."""
+        self._folding = Folding("")
+        self._has_started = self._has_ended = False
+
+    def take(self, event: RecordEvent) -> None:
+        """Take the next event."""
+        self._has_started = self._has_started or event.type in ("workflow_started", "context_snapshot")
+        self._has_ended = self._has_ended or event.type in _ENDS
+        self._folding.take(event)
+
+    def result(self) -> Snapshot:
+        """Give the run as it was then; raises ForkRefused if it had not started, or had ended."""
+        if not self._has_started:
+            raise ForkRefused(f"the run had not started at event {self.after}; start a new run instead")
+        if self._has_ended:
+            raise ForkRefused(f"the run had ended at event {self.after}; choose an earlier one")
+        return self._folding.result()
 
 
 def retry_point(events: Sequence[RecordEvent]) -> int:
@@ -82,8 +104,8 @@ def fork(
             renamed.run.timers[WORKFLOW_TIMER] = now_ms + run.timeout_ms
     turn = Turn(run, now_ms, new_id, over_time)
     turn.emit(AdoptSnapshot(renamed))
-    turn.record("workflow_started", {"input": run.input, "state": run.state})
-    turn.record("context_snapshot", {"snapshot": msgspec.to_builtins(take_snapshot(run))})
+    turn.record(WORKFLOW_STARTED({"input": run.input, "state": run.state}))
+    turn.record(CONTEXT_SNAPSHOT({"snapshot": msgspec.to_builtins(take_snapshot(run))}))
     for key, due_ms in run.timers.items():
         turn.emit(SetTimer(key, due_ms))
     go_on(turn)
@@ -127,6 +149,7 @@ class _Renaming:
             old.run.output,
             timers=timers,
             loops=old.run.loops,
+            tokens_made=len(self.tokens),
         )
         tokens = [self._token(token, number) for number, token in enumerate(self.tokens, 1 - len(self.tokens))]
         groups = [self._group(group) for group in old.groups]

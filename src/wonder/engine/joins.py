@@ -1,12 +1,15 @@
 """Fan-in: branches come to rest, their join goes on or fails, and something becomes of the rest (CTL-8 to CTL-13)."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from wonder.engine.compiled import ALL, Join
-from wonder.engine.contexts import apply_draft, draft_for
+from wonder.engine.contexts import apply_draft, draft_for, write_failure
 from wonder.engine.decisions import AbandonBranch, EnterJoin, FireJoin, SettleBranch, SettleGroup
 from wonder.engine.ending import fail_scope, free_slot, join_timer, stop_scope
-from wonder.engine.failure import Failure, failure_of
+from wonder.engine.event_type import Event
+from wonder.engine.events import FAN_IN_COMPLETED, FAN_IN_FAILED, FAN_IN_WAITING, FanInCompleted
+from wonder.engine.failure import Failure
 from wonder.engine.merging import merged
 from wonder.engine.state import (
     ARRIVED,
@@ -15,6 +18,7 @@ from wonder.engine.state import (
     FAILED,
     TIMED_OUT,
     UNDER_WAY,
+    EarlyEnd,
     Group,
     Scope,
     Segment,
@@ -43,19 +47,22 @@ def enter_join(turn: Turn, token: Token, join: Join, branch: Scope, *, late: boo
     """Let a token wait at a join; one that comes too late ends there (CTL-10)."""
     scope = token.scope
     if late:
-        turn.end_token(token, COMPLETED, {"late_at": join.node.ref})
+        turn.end_token(token, COMPLETED, late_at=join.node.ref)
         turn.scopes.append(scope)
         return
     group = branch.group
     assert group is not None
     turn.emit(EnterJoin(token.id, join.node.id, group.id, branch.index))
     arrives = branch is scope and not scope.active and branch.entered is join
-    metadata = {"join": join.node.id, "group": group.id, "branch": branch.index, "arrived": arrives}
-    turn.record("fan_in_waiting", metadata, token)
+    turn.record(_waiting(join, group, branch, arrived=arrives), token)
     if arrives:
         _settle(turn, branch, told=True)
     else:
         turn.scopes.append(scope)
+
+
+def _waiting(join: Join, group: Group, branch: Scope, *, arrived: bool) -> Event:
+    return FAN_IN_WAITING({"join": join.node.id, "group": group.id, "branch": branch.index, "arrived": arrived})
 
 
 def settle_branch(turn: Turn, scope: Scope) -> None:
@@ -70,8 +77,7 @@ def _settle(turn: Turn, branch: Scope, *, told: bool) -> None:
     turn.emit(SettleBranch(group.id, branch.index, arrived=join is not None))
     if join is not None:
         if not told:
-            metadata = {"join": join.node.id, "group": group.id, "branch": branch.index, "arrived": True}
-            turn.record("fan_in_waiting", metadata)
+            turn.record(_waiting(join, group, branch, arrived=True))
         state = group.join(join)
         if state.arrived == 1 and join.timeout_ms is not None:
             turn.set_timer(join_timer(group.id, join.node.id), turn.now_ms + join.timeout_ms)
@@ -123,7 +129,7 @@ def _look_at(turn: Turn, group: Group, pool: Group | Segment, joins: tuple[Join,
         _fail_unsatisfiable(turn, group, joins[0], 0)
 
 
-def fire(turn: Turn, group: Group, join: Join, rest_status: str = CANCELLED) -> None:
+def fire(turn: Turn, group: Group, join: Join, rest_status: EarlyEnd = CANCELLED) -> None:
     """Let the arrived branches go on as one token; `rest_status` is what those get that are still under way."""
     members = _members(group, join)
     arrived = [branch for branch in members if branch.status == ARRIVED and branch.entered is join]
@@ -134,16 +140,16 @@ def fire(turn: Turn, group: Group, join: Join, rest_status: str = CANCELLED) -> 
     if failure is not None:
         _fail(turn, group, join, failure)
         return
-    abandon = rest_status == CANCELLED and join.on_early_complete == "abandon"
-    metadata: dict[str, JsonValue] = {
+    abandon = rest_status == CANCELLED and _abandons(join)
+    told: FanInCompleted = {
         "group": group.id,
         "join": join.node.id,
         "arrived": len(arrived),
         "total": len(members),
     }
     if abandon and rest:
-        metadata["abandoned"] = [branch.index for branch in rest]
-    turn.record("fan_in_completed", metadata)
+        told["abandoned"] = [branch.index for branch in rest]
+    turn.record(FAN_IN_COMPLETED(told))
     path_id = group.path_id if group.path_id.endswith(".fanin") else f"{group.path_id}.fanin"
     turn.create_token(join.node, group.scope, path_id, group.id)
     for branch in arrived:
@@ -158,11 +164,29 @@ def fire(turn: Turn, group: Group, join: Join, rest_status: str = CANCELLED) -> 
     turn.groups.append(group)
 
 
+def _abandons(join: Join) -> bool:
+    """Say whether the branches that are left run on when a join goes on early (CTL-10)."""
+    match join.on_early_complete:
+        case "abandon":
+            return True
+        case "cancel":
+            return False
+        case _:
+            assert_never(join.on_early_complete)
+
+
 def time_out_join(turn: Turn, group: Group, join: Join) -> None:
     """Draw the consequence of a fan-in that took too long since its first arrival (CTL-13)."""
-    if join.on_timeout == "proceed_with_available":
-        fire(turn, group, join, rest_status=TIMED_OUT)
-        return
+    match join.on_timeout:
+        case "proceed_with_available":
+            fire(turn, group, join, rest_status=TIMED_OUT)
+        case "fail":
+            _fail_at_timeout(turn, group, join)
+        case _:
+            assert_never(join.on_timeout)
+
+
+def _fail_at_timeout(turn: Turn, group: Group, join: Join) -> None:
     state = group.join(join)
     missing = sum(branch.status == UNDER_WAY for branch in _members(group, join))
     message = (
@@ -197,7 +221,7 @@ def _merge(turn: Turn, group: Group, join: Join, arrived: list[Scope]) -> Failur
     try:
         draft.write_all(join.merge.writes.values(value[0]))
     except WonderError as error:
-        return failure_of(error)
+        return write_failure(error)
     return apply_draft(turn, group.scope, draft, None)
 
 
@@ -206,7 +230,7 @@ def _end_waiting(turn: Turn, branch: Scope) -> None:
     around = [branch]
     while around:
         here = around.pop()
-        for token in list(here.tokens.values()):
+        for token in here.tokens:
             if token.waits_in is branch:
                 turn.end_token(token, COMPLETED)
         for group in (here.groups or {}).values():
@@ -233,6 +257,5 @@ def _fail_unsatisfiable(turn: Turn, group: Group, join: Join, under_way: int) ->
 
 def _fail(turn: Turn, group: Group, join: Join, failure: Failure) -> None:
     """Fail the scope of a fan-in; the failure is never routed."""
-    metadata = {"group": group.id, "join": join.node.id, "error": failure.as_json()}
-    turn.record("fan_in_failed", metadata)
+    turn.record(FAN_IN_FAILED({"group": group.id, "join": join.node.id, "error": failure.as_json()}))
     fail_scope(turn, group.scope, failure)

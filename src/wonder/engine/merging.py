@@ -1,6 +1,7 @@
 """Merging: one value out of the outputs of the branches that arrived (CTL-11)."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from wonder.engine.compiled import Merge
 from wonder.engine.failure import Failure
@@ -8,6 +9,7 @@ from wonder.engine.state import RunState, Scope
 from wonder.engine.views import view_from
 from wonder.language.paths import MISSING, Missing
 from wonder.language.paths.getters import getter
+from wonder.language.steps import spend, spend_on_elements
 from wonder.language.values import JsonValue
 
 
@@ -24,9 +26,11 @@ def merged(run: RunState, merge: Merge, arrived: Sequence[Scope], last_index: in
             return ({str(branch.index): _or_null(value) for branch, value in found},)
         case "merge_object":
             return _merged_object(run, merge, arrived)
-        case _:
+        case "last_wins":
             last = [branch for branch in arrived if branch.index == last_index]
             return (_or_null(_sources(run, merge, last)[0]),) if last else None
+        case _:
+            assert_never(merge.strategy)
 
 
 def _merged_object(run: RunState, merge: Merge, arrived: Sequence[Scope]) -> tuple[JsonValue] | Failure:
@@ -40,11 +44,13 @@ def _merged_object(run: RunState, merge: Merge, arrived: Sequence[Scope]) -> tup
                 "let the branch write an object, or merge with append"
             )
             return Failure("MERGE_NOT_OBJECT", message, details={"branch": branch.index})
+        spend_on_elements(len(found))
         whole.update(found)
     return (whole,)
 
 
 def _sources(run: RunState, merge: Merge, branches: Sequence[Scope]) -> list[JsonValue | Missing]:
+    spend(len(branches))
     if merge.from_output is not None:
         find = getter(merge.from_output)
         return [find(branch.output) for branch in branches]

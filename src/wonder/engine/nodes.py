@@ -2,17 +2,26 @@
 
 from typing import Any
 
-from wonder.engine.contexts import apply_draft, draft_for, write_output
+from wonder.engine.contexts import apply_draft, draft_for, write_failure, write_output
 from wonder.engine.decisions import DispatchTask, RecordEvent, SendMetric
-from wonder.engine.failure import Failure, failure_of
+from wonder.engine.ending import fail_run
+from wonder.engine.event_type import Event
+from wonder.engine.events import NODE_COMPLETED, NODE_FAILED, TOKEN_DISPATCHED, NodeCompleted, NodeFailed
+from wonder.engine.failure import Failure
+from wonder.engine.limits import evaluation_failure, is_run_limit
 from wonder.engine.pure import Metric
 from wonder.engine.routing import route_failure, route_success
 from wonder.engine.state import FAILED, TIMED_OUT, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import build_view, view_from
-from wonder.engine.writing import Draft
+from wonder.engine.writing import Draft, json_size
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
+
+# What a task takes from a context of fewer bytes is not worth measuring.
+_SMALL_CONTEXT = 1_000
+# Shared, never changed: on the way of every task.
+_DISPATCHED = TOKEN_DISPATCHED({})
 
 
 def dispatch(turn: Turn, token: Token) -> None:
@@ -22,8 +31,11 @@ def dispatch(turn: Turn, token: Token) -> None:
         fail_node(turn, token, task_input)
         return
     node = token.node
+    if turn.run.context_bytes > _SMALL_CONTEXT:
+        # A hundred thousand branches that each take all of a large context are too much for one turn.
+        turn.bytes_left -= json_size(task_input)
     turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, task_input, token.losses))
-    turn.record("token_dispatched", {}, token)
+    turn.record(_DISPATCHED, token)
 
 
 def node_input(turn: Turn, token: Token) -> JsonValue | Failure:
@@ -34,7 +46,7 @@ def node_input(turn: Turn, token: Token) -> JsonValue | Failure:
     try:
         return node.input_mapping.apply(view)
     except WonderError as error:
-        return failure_of(error)
+        return evaluation_failure(error)
 
 
 def run_pure(turn: Turn, token: Token) -> None:
@@ -54,7 +66,7 @@ def run_pure(turn: Turn, token: Token) -> None:
     try:
         outcome = action.run(draft, view_of)
     except WonderError as error:
-        outcome = failure_of(error)
+        outcome = write_failure(error)
     if isinstance(outcome, Metric):
         turn.emit(SendMetric(token.id, outcome.name, outcome.value, outcome.dimensions))
         outcome = None
@@ -63,7 +75,7 @@ def run_pure(turn: Turn, token: Token) -> None:
     if outcome is not None:
         fail_node(turn, token, outcome)
         return
-    turn.record("node_completed", {}, token)
+    turn.record(NODE_COMPLETED({}), token)
     route_success(turn, token)
 
 
@@ -71,7 +83,7 @@ def complete_node(
     turn: Turn,
     token: Token,
     output: JsonValue,
-    told: dict[str, Any],
+    told: NodeCompleted,
     tokens: int | None = None,
     cost_usd: float | None = None,
 ) -> None:
@@ -83,9 +95,9 @@ def complete_node(
             fail_node(turn, token, failure, told, tokens, cost_usd)
             return
     if tokens is None and cost_usd is None:
-        turn.record("node_completed", told, token)
+        turn.record(NODE_COMPLETED(told), token)
     else:
-        record_with_cost(turn, "node_completed", told, token, tokens, cost_usd)
+        record_with_cost(turn, NODE_COMPLETED(told), token, tokens, cost_usd)
     route_success(turn, token)
 
 
@@ -93,20 +105,23 @@ def fail_node(
     turn: Turn,
     token: Token,
     failure: Failure,
-    told: dict[str, Any] | None = None,
+    told: NodeCompleted | None = None,
     tokens: int | None = None,
     cost_usd: float | None = None,
 ) -> None:
     """Take the failure of a node's task, and route it or fail its scope."""
     failure = failure.at(token.node.ref)
-    record_with_cost(turn, "node_failed", {"error": failure.as_json(), **(told or {})}, token, tokens, cost_usd)
+    if is_run_limit(failure):
+        fail_run(turn, failure)
+        return
+    failed: NodeFailed = {"error": failure.as_json(), **(told or {})}
+    record_with_cost(turn, NODE_FAILED(failed), token, tokens, cost_usd)
     route_failure(turn, token, failure, TIMED_OUT if failure.code == "TASK_TIMEOUT" else FAILED)
 
 
-def record_with_cost(
-    turn: Turn, type: str, metadata: dict[str, Any], token: Token, tokens: int | None, cost_usd: float | None
-) -> None:
+def record_with_cost(turn: Turn, event: Event, token: Token, tokens: int | None, cost_usd: float | None) -> None:
     """Record an event of a token with what was spent."""
+    type, metadata = event
     turn.emit(
         RecordEvent(
             turn.run.sequence + 1,

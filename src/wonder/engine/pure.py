@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from wonder.definitions.records.implementations import Assert, EmitMetric, MetricExpression, UpdateContext
 from wonder.engine.failure import Failure
 from wonder.engine.writing import Draft, WriteTarget
 from wonder.errors import WonderError
@@ -43,7 +42,7 @@ class UpdateAction:
 
     __slots__ = ("reads_branch", "updates")
 
-    def __init__(self, implementation: UpdateContext, names: Names, context_schema: Schema) -> None:
+    def __init__(self, implementation: Any, names: Names, context_schema: Schema) -> None:
         self.updates = [_Update(update.path, update.expr, names, context_schema) for update in implementation.updates]
         self.reads_branch = any(_reads_branch(update.expression) for update in self.updates)
 
@@ -59,7 +58,7 @@ class AssertAction:
 
     __slots__ = ("expression", "message", "reads_branch")
 
-    def __init__(self, implementation: Assert, names: Names) -> None:
+    def __init__(self, implementation: Any, names: Names) -> None:
         self.expression = compile_expression(implementation.expr, names)
         self.message = implementation.message
         self.reads_branch = _reads_branch(self.expression)
@@ -77,14 +76,14 @@ class MetricAction:
 
     __slots__ = ("dimensions", "expression", "name", "reads_branch", "value")
 
-    def __init__(self, implementation: EmitMetric, names: Names) -> None:
+    def __init__(self, implementation: Any, names: Names) -> None:
         self.name = implementation.metric_name
         self.value = 0.0
         self.expression: Expression | None = None
-        if isinstance(implementation.value, MetricExpression):
-            self.expression = compile_expression(implementation.value.expr, names)
-        else:
+        if isinstance(implementation.value, int | float):
             self.value = implementation.value
+        else:
+            self.expression = compile_expression(implementation.value.expr, names)
         self.dimensions: dict[str, Template] = {
             name: compile_template(text) for name, text in (implementation.dimensions or {}).items()
         }

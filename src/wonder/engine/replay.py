@@ -1,7 +1,8 @@
 """Replay: folding a run's events gives its tokens and its context as stored (EVT-2)."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -19,8 +20,22 @@ from wonder.engine.state import (
     UNDER_WAY,
     WAITING_FOR_SIBLINGS,
 )
+from wonder.errors import WonderError
 from wonder.language.targets import write
 from wonder.language.values import JsonValue
+
+
+class UnknownEvent(WonderError):
+    """A run has an event of a type that is not declared, so its events can't be folded."""
+
+    code = "UNKNOWN_EVENT"
+
+    def __init__(self, sequence: int, event_type: str) -> None:
+        super().__init__(
+            f"event {sequence} has the type {event_type!r}, which this version of Wonder does not know; "
+            "use the version that wrote it"
+        )
+        self.sequence, self.event_type = sequence, event_type
 
 
 def fold(events: Iterable[RecordEvent], run_id: str = "") -> Snapshot:
@@ -28,7 +43,7 @@ def fold(events: Iterable[RecordEvent], run_id: str = "") -> Snapshot:
 
     What workers were given is not told by events: `input` of tokens is missing, and so are the errors of branches.
     """
-    folding = _Folding(run_id)
+    folding = Folding(run_id)
     for event in events:
         folding.take(event)
     return folding.result()
@@ -36,7 +51,8 @@ def fold(events: Iterable[RecordEvent], run_id: str = "") -> Snapshot:
 
 def comparable(snapshot: Snapshot) -> Snapshot:
     """Give what of a stored run a fold must equal: all but what events do not tell."""
-    run = replace(snapshot.run, run_id="", failure=None)
+    # How many tokens were made is not told by a snapshot of before it was counted; the checker counts the rows.
+    run = replace(snapshot.run, run_id="", failure=None, tokens_made=0)
     tokens = sorted((replace(t, input=None) for t in snapshot.tokens), key=lambda t: t.born)
     groups = sorted(snapshot.groups, key=lambda group: group.id)
     branches = [replace(branch, failure=None) for branch in snapshot.branches]
@@ -44,31 +60,46 @@ def comparable(snapshot: Snapshot) -> Snapshot:
     return Snapshot(run, tokens, groups, sorted(kept, key=lambda b: (b.group_id, b.index)))
 
 
-class _Folding:
+class Folding:
+    """A fold under way: it holds what is live in the run, however many events it has been given."""
+
     def __init__(self, run_id: str) -> None:
         self.run = RunRow(run_id, "queued", 0, {}, {}, {}, timers={}, loops={})
         self.tokens: dict[str, TokenRow] = {}
         self.groups: dict[str, GroupRow] = {}
         self.branches: dict[tuple[str, int], BranchRow] = {}
         self.arrivals: dict[str, int] = {}
+        self._step = 0
+        self._members: Counter[str] = Counter()
+        """How many tokens and inner groups are live in each group."""
+        self._emptied: set[str] = set()
 
     def take(self, event: RecordEvent) -> None:
+        """Apply the next event."""
+        if event.step != self._step:
+            self._step = event.step
+            # Only between steps: within one, a join fires after the last of its tokens has ended.
+            self._forget_emptied()
         self.run.sequence = event.sequence
-        method = getattr(self, f"_{event.type}", None)
+        method = FOLDED.get(event.type)
         if method is not None:
-            method(event, event.metadata)
+            method(self, event, event.metadata)
+        elif event.type not in UNCHANGING:
+            raise UnknownEvent(event.sequence, event.type)
 
     def result(self) -> Snapshot:
+        """Give the run as it is after the events so far; more may follow."""
         under_way, live = self._under_way()
         groups = [row for row in self.groups.values() if row.id in live]
         branches = []
         for row in groups:
-            for index in range(sum(count for _, count, _ in row.segments)):
-                branch = self.branch(row.id, index)
+            for index in range(_size(row)):
+                branch = self.branches.get((row.id, index)) or BranchRow(row.id, index, loops={})
                 if branch.status != ARRIVED:
-                    branch.status = UNDER_WAY if (row.id, index) in under_way else GONE
-                    if branch.status == GONE:
-                        branch.entered = None
+                    if (row.id, index) in under_way:
+                        branch = replace(branch, status=UNDER_WAY)
+                    else:
+                        branch = replace(branch, status=GONE, entered=None)
                 branches.append(branch)
         run, tokens = self.run, list(self.tokens.values())
         timers = {
@@ -79,6 +110,24 @@ class _Folding:
             moving = any(t.status in (PENDING, DISPATCHED, EXECUTING) and not t.held for t in tokens)
             run.status = "waiting" if not moving and any(t.status == SUSPENDED for t in tokens) else "running"
         return comparable(Snapshot(run, tokens, groups, branches))
+
+    def _forget_emptied(self) -> None:
+        """Drop the groups in which nothing is live any more, and with them those that held nothing else."""
+        while self._emptied:
+            group = self.groups.get(self._emptied.pop())
+            if group is None or self._members[group.id]:
+                continue
+            del self.groups[group.id], self._members[group.id]
+            self.arrivals.pop(group.id, None)
+            for index in range(_size(group)):
+                self.branches.pop((group.id, index), None)
+            self._leave(group.outer_group_id)
+
+    def _leave(self, group_id: str | None) -> None:
+        if group_id is not None:
+            self._members[group_id] -= 1
+            if not self._members[group_id]:
+                self._emptied.add(group_id)
 
     def branch(self, group_id: str, index: int) -> BranchRow:
         row = self.branches.get((group_id, index))
@@ -98,7 +147,8 @@ class _Folding:
                 if moves:
                     under_way.add((group_id, index))
                 # What was abandoned holds nobody up outside.
-                moves = moves and not self.branch(group_id, index).abandoned
+                branch = self.branches.get((group_id, index))
+                moves = moves and not (branch is not None and branch.abandoned)
                 outer = self.groups[group_id]
                 group_id, index = outer.outer_group_id, outer.outer_index
         return under_way, live
@@ -115,6 +165,9 @@ class _Folding:
         self.tokens = {token.id: token for token in snapshot.tokens}
         self.groups = {group.id: group for group in snapshot.groups}
         self.branches = {(branch.group_id, branch.index): branch for branch in snapshot.branches}
+        self._members = Counter(row.group_id for row in snapshot.tokens if row.group_id is not None)
+        self._members.update(row.outer_group_id for row in snapshot.groups if row.outer_group_id is not None)
+        self._emptied = set(self.groups)
         for branch in snapshot.branches:
             self.arrivals[branch.group_id] = max(self.arrivals.get(branch.group_id, 0), branch.arrived_as)
 
@@ -142,13 +195,17 @@ class _Folding:
 
     def _token_spawned(self, event: RecordEvent, told: dict[str, Any]) -> None:
         assert event.token_id is not None
+        group_id = told.get("group")
+        if group_id is not None:
+            self._members[group_id] += 1
+        self.run.tokens_made += 1
         self.tokens[event.token_id] = TokenRow(
             event.token_id,
             str(event.node_id),
             PENDING,
             str(event.path_id),
             told["parent"],
-            told.get("group"),
+            group_id,
             told.get("branch", 0),
             event.sequence,
             told.get("held", False),
@@ -175,11 +232,14 @@ class _Folding:
     def _node_completed(self, event: RecordEvent, told: dict[str, Any]) -> None:
         self.tokens[str(event.token_id)].held = False
 
-    def _token_completed(self, event: RecordEvent, told: dict[str, Any]) -> None:
-        del self.tokens[str(event.token_id)]
+    def _token_ended(self, event: RecordEvent, told: dict[str, Any]) -> None:
+        self._leave(self.tokens.pop(str(event.token_id)).group_id)
         self._drop_timers(str(event.token_id))
 
-    _token_failed = _token_cancelled = _token_timed_out = _token_completed
+    def _tokens_ended(self, event: RecordEvent, told: dict[str, Any]) -> None:
+        for kept in (self.tokens, self.groups, self.branches, self.arrivals, self._members, self._emptied):
+            kept.clear()
+        self.run.timers = {}
 
     def _fan_in_waiting(self, event: RecordEvent, told: dict[str, Any]) -> None:
         branch = self.branch(told["group"], told["branch"])
@@ -192,7 +252,7 @@ class _Folding:
             number = self.arrivals[branch.group_id] = self.arrivals.get(branch.group_id, 0) + 1
             branch.status, branch.arrived_as = ARRIVED, number
 
-    def _fan_in_completed(self, event: RecordEvent, told: dict[str, Any]) -> None:
+    def _fan_in_over(self, event: RecordEvent, told: dict[str, Any]) -> None:
         group = self.groups[told["group"]]
         group.fired = sorted({*group.fired, told["join"]})
         self.run.timers.pop(f"join:{group.id}:{told['join']}", None)
@@ -200,11 +260,11 @@ class _Folding:
             branch = self.branch(group.id, index)
             branch.abandoned, branch.entered = True, None
 
-    def _fan_in_failed(self, event: RecordEvent, told: dict[str, Any]) -> None:
-        self._fan_in_completed(event, told)
-
     def _fan_out_started(self, event: RecordEvent, told: dict[str, Any]) -> None:
         segments = [(made["transition"], made["count"], made.get("items")) for made in told["branches"]]
+        if told.get("group") is not None:
+            self._members[told["group"]] += 1
+        self._emptied.add(str(event.token_id))
         self.groups[str(event.token_id)] = GroupRow(
             str(event.token_id),
             str(event.node_id),
@@ -249,7 +309,60 @@ class _Folding:
             self.run.timers.pop(f"{kind}:{token_id}", None)
 
 
+def _size(group: GroupRow) -> int:
+    return sum(count for _, count, _ in group.segments)
+
+
 def _written(roots: dict[str, JsonValue], root: str, changes: Iterable[Any]) -> dict[str, JsonValue]:
     for path, value in changes:
         roots, _ = write(roots, (root, *path), value)
     return roots
+
+
+FOLDED: Final[dict[str, Callable[[Folding, RecordEvent, Any], None]]] = {
+    "workflow_queued": Folding._workflow_queued,
+    "workflow_started": Folding._workflow_started,
+    "context_snapshot": Folding._context_snapshot,
+    "workflow_paused": Folding._workflow_paused,
+    "workflow_resumed": Folding._workflow_resumed,
+    "workflow_completed": Folding._workflow_completed,
+    "workflow_failed": Folding._workflow_failed,
+    "workflow_cancelled": Folding._workflow_cancelled,
+    "token_spawned": Folding._token_spawned,
+    "token_dispatched": Folding._token_dispatched,
+    "token_suspended": Folding._token_suspended,
+    "token_resumed": Folding._token_resumed,
+    "token_completed": Folding._token_ended,
+    "token_failed": Folding._token_ended,
+    "token_timed_out": Folding._token_ended,
+    "token_cancelled": Folding._token_ended,
+    "tokens_ended": Folding._tokens_ended,
+    "node_started": Folding._node_started,
+    "node_completed": Folding._node_completed,
+    "transitions_evaluated": Folding._transitions_evaluated,
+    "fan_out_started": Folding._fan_out_started,
+    "fan_in_waiting": Folding._fan_in_waiting,
+    "fan_in_completed": Folding._fan_in_over,
+    "fan_in_failed": Folding._fan_in_over,
+    "context_updated": Folding._context_updated,
+    "timer_set": Folding._timer_set,
+    "timer_fired": Folding._timer_fired,
+    "human_input_requested": Folding._human_input_requested,
+}
+UNCHANGING: Final = frozenset(
+    {
+        "workflow_waiting",
+        "workflow_timed_out",
+        "workflow_extended",
+        "trigger_fired",
+        "trigger_skipped",
+        "trigger_failed",
+        "node_failed",
+        "human_input_answered",
+        "human_input_withdrawn",
+        "late_result_ignored",
+        "artifact_written",
+        "budget_alert",
+    }
+)
+"""The types of event that change nothing of what is folded."""

@@ -43,6 +43,7 @@ class RunRow(Struct):
     failure: Failure | None = None
     timers: dict[str, int] = {}
     loops: dict[str, tuple[int, int]] = {}
+    tokens_made: int = 0
 
 
 class TokenRow(Struct):
@@ -125,6 +126,7 @@ def run_row(run: RunState) -> RunRow:
         run.error,
         dict(run.timers),
         dict(run.root.loops or {}),
+        run.tokens_made,
     )
 
 
@@ -182,7 +184,7 @@ def restore(workflow: CompiledWorkflow, snapshot: Snapshot, limits: Limits | Non
     run.status, run.sequence, run.error = row.status, row.sequence, row.failure
     run.input, run.state, run.output = row.input, row.state, row.output
     run.paused, run.gate_item_id, run.timeout_left_ms = row.paused, row.gate_item_id, row.timeout_left_ms
-    run.timers = dict(row.timers)
+    run.timers, run.tokens_made = dict(row.timers), row.tokens_made
     run.root.loops = dict(row.loops) or None
     _restore_groups(run, snapshot)
     for token in sorted(snapshot.tokens, key=lambda token: token.born):
@@ -239,8 +241,8 @@ def _restore_token(run: RunState, row: TokenRow) -> None:
         token.waits_at = run.workflow.joins[row.waits_at]
         token.waits_in = run.scope(row.waits_group_id, row.waits_index)
     run.tokens[token.id] = token
-    scope.tokens[token.id] = token
-    scope.enliven()
+    scope.add_token(token)
+    scope.count_live()
     if token.status != WAITING_FOR_SIBLINGS:
         scope.active += 1
     if token.status == SUSPENDED:
@@ -263,9 +265,9 @@ def _recount(run: RunState) -> None:
         for segment in group.segments:
             foreach = segment.transition.foreach
             if foreach is not None and foreach.max_parallel is not None:
-                run.starve(segment)
+                run.note_startable(segment)
         group.open = group.under_way > 0
-        group.scope.enliven()
+        group.scope.count_live()
         group.scope.active += group.open
 
 
@@ -273,8 +275,8 @@ def _count_branch(group: Group, branch: Scope) -> None:
     segment = branch.segment
     assert segment is not None
     if branch.status == UNDER_WAY:
-        first = next(iter(branch.tokens.values()), None)
-        held = first is not None and first.held
+        tokens = branch.tokens
+        held = bool(tokens) and tokens[0].held
         segment.running += not held
         if not branch.abandoned:
             group.under_way += 1

@@ -1,18 +1,21 @@
 """Routing: which transitions a token takes when its node has ended, and the tokens of that (CTL-3, CTL-4, CTL-14)."""
 
-from typing import Any
+from typing import Any, Literal
 
 from wonder.engine.compiled import CompiledTransition, Tier
 from wonder.engine.decisions import SetLoop
 from wonder.engine.ending import fail_scope
-from wonder.engine.failure import Failure, failure_of
+from wonder.engine.events import TRANSITIONS_EVALUATED, TransitionsEvaluated
+from wonder.engine.failure import Failure
 from wonder.engine.fan_out import fan_out
 from wonder.engine.joins import enter_join, joining_branch
-from wonder.engine.state import COMPLETED, FAILED, Token
+from wonder.engine.limits import evaluation_failure
+from wonder.engine.state import COMPLETED, FAILED, EndStatus, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
 from wonder.language.expressions import Expression, ExpressionFailed
 from wonder.language.paths import MISSING
+from wonder.language.steps import TooManySteps
 from wonder.language.values import JsonValue
 
 _TEXT_SHOWN = 200
@@ -26,8 +29,8 @@ def route_success(turn: Turn, token: Token) -> None:
         turn.scopes.append(token.scope)
         return
     first = node.tiers[0]
-    if first.always is not None and not node.limited_transitions:  # nothing to choose: most nodes of most graphs
-        turn.record("transitions_evaluated", first.always, token)
+    if first.always_event is not None and not node.limited_transitions:  # nothing to choose: most nodes of most graphs
+        turn.record(first.always_event, token)
         failure = _take(turn, token, first, [first.transitions[0]], None)
         if failure is not None:
             _fail(turn, token, failure)
@@ -45,11 +48,11 @@ def route_success(turn: Turn, token: Token) -> None:
 
 def _fail(turn: Turn, token: Token, failure: Failure) -> None:
     """End a token that could not be sent on, and fail its scope; such a failure is never routed."""
-    turn.end_token(token, FAILED, {"error": failure.as_json()})
+    turn.end_token(token, FAILED, failure.as_json())
     fail_scope(turn, token.scope, failure)
 
 
-def route_failure(turn: Turn, token: Token, failure: Failure, status: str) -> None:
+def route_failure(turn: Turn, token: Token, failure: Failure, status: Literal["failed", "timed_out"]) -> None:
     """Send a failure on, where a transition reads `_last_error` and takes it; otherwise fail the scope (CTL-15)."""
     node, error = token.node, failure.as_json()
     if node.error_tiers:
@@ -62,7 +65,7 @@ def route_failure(turn: Turn, token: Token, failure: Failure, status: str) -> No
             failure = unroutable
         elif choice.failure is not None:
             failure = choice.failure
-    turn.end_token(token, status, {"error": error})
+    turn.end_token(token, status, error)
     fail_scope(turn, token.scope, failure)
 
 
@@ -90,8 +93,8 @@ class _Choice:
         for tier in tiers:
             try:
                 candidates: list[JsonValue] = [self._candidate(transition) for transition in tier.transitions]
-            except ExpressionFailed as error:
-                self.failure = failure_of(error).at(self._token.node.ref)
+            except (ExpressionFailed, TooManySteps) as error:
+                self.failure = evaluation_failure(error).at(self._token.node.ref)
                 return None
             self._looked_at.append({"priority": tier.priority, "candidates": candidates})
             if self.fired:
@@ -145,12 +148,12 @@ class _Choice:
         timeout_ms = transition.loop_timeout_ms
         return timeout_ms is not None and count > 0 and self._turn.now_ms - first_ms >= timeout_ms
 
-    def _tell(self, metadata: dict[str, Any]) -> None:
+    def _tell(self, told: TransitionsEvaluated) -> None:
         if self._token.node.limited_transitions and self.fired:
             counted = self._count_loops()
             if counted:
-                metadata = {**metadata, "loops": counted}
-        self._turn.record("transitions_evaluated", metadata, self._token)
+                told = {**told, "loops": counted}
+        self._turn.record(TRANSITIONS_EVALUATED(told), self._token)
 
     def _count_loops(self) -> list[list[Any]]:
         """Count the limited transitions that were taken; those that were not begin again from 0 (CTL-14)."""
@@ -189,15 +192,14 @@ def _take(
     tier: Tier,
     fired: list[CompiledTransition],
     error: dict[str, JsonValue] | None,
-    status: str = COMPLETED,
+    status: EndStatus = COMPLETED,
 ) -> Failure | None:
     """Make the tokens of what fired, then end the token; gives why that can't be."""
     only = fired[0]
-    ended = {} if error is None else {"error": error}
     if tier.fans_out or len(fired) > 1 or only.foreach is not None or only.spawn_count is not None:
         failure = fan_out(turn, token, fired, error)
         if failure is None:
-            turn.end_token(token, status, ended)
+            turn.end_token(token, status, error)
             turn.scopes.append(token.scope)
         return failure
     if only.join is not None:
@@ -207,11 +209,11 @@ def _take(
             if error is not None:
                 # The failed token ends failed, so another one has to wait in its place.
                 waiting = turn.create_token(only.to, token.scope, token.path_id, token.id, error)
-                turn.end_token(token, status, ended)
+                turn.end_token(token, status, error)
             enter_join(turn, waiting, only.join, branch, late=late)
             return None
     turn.create_token(only.to, token.scope, token.path_id, token.id, error)
-    turn.end_token(token, status, ended)
+    turn.end_token(token, status, error)
     return None
 
 

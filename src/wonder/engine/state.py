@@ -5,7 +5,7 @@ Only `evolve` changes it. Values of the context are never changed in place, so p
 
 from collections import deque
 from heapq import heappop, heappush
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from wonder.engine.compiled import CompiledNode, CompiledTransition, CompiledWorkflow, Join
 from wonder.engine.failure import Failure
@@ -21,8 +21,16 @@ COMPLETED: Final = "completed"
 FAILED: Final = "failed"
 TIMED_OUT: Final = "timed_out"
 CANCELLED: Final = "cancelled"
+EndStatus: TypeAlias = Literal["completed", "failed", "timed_out", "cancelled"]
+"""How a token can end."""
+EarlyEnd: TypeAlias = Literal["cancelled", "timed_out"]
+"""How a token ends that something else brings to its end."""
 FINAL: Final = frozenset({COMPLETED, FAILED, TIMED_OUT, CANCELLED})
+RunEnd: TypeAlias = Literal["completed", "failed", "cancelled"]
 ENDED_RUN: Final = frozenset({"completed", "failed", "cancelled"})
+
+# Shared by all branches that have written nothing.
+_NOTHING: Final[JsonValue] = {}
 
 UNDER_WAY: Final = "under_way"
 ARRIVED: Final = "arrived"
@@ -34,6 +42,7 @@ class Token:
 
     __slots__ = (
         "born",
+        "chain",
         "held",
         "id",
         "input",
@@ -54,6 +63,8 @@ class Token:
         self.status: str = PENDING
         self.born = 0
         """The sequence number of its first event: tokens in the order in which they were made."""
+        self.chain = 0
+        """How many pure nodes led here without a wait or a task between them; not stored, so a restart begins at 0."""
         self.held = False
         """Made, and waiting until `max_parallel` lets its branch begin (CTL-5a)."""
         self.last_error: dict[str, JsonValue] | None = None
@@ -80,17 +91,19 @@ class Scope:
         "index",
         "live",
         "loops",
+        "more_tokens",
+        "only_token",
         "output",
         "segment",
         "status",
-        "tokens",
     )
 
     def __init__(self, group: "Group | None", segment: "Segment | None", index: int) -> None:
         self.group, self.segment, self.index = group, segment, index
         self.depth: int = 0 if group is None else group.scope.depth + 1
-        self.tokens: dict[str, Token] = {}
-        """Its own, by id, in the order in which they came."""
+        # Most branches have one token at a time, and a dict for it would take as much memory as the branch itself.
+        self.only_token: Token | None = None
+        self.more_tokens: dict[str, Token] | None = None
         self.groups: dict[str, Group] | None = None
         self.live = 0
         """Own tokens that have not ended, and groups in it that are not closed."""
@@ -101,18 +114,51 @@ class Scope:
         self.entered: Join | None = None
         self.arrived_as = 0
         """The how-manieth branch of its group to arrive, for `last_wins`."""
-        self.output: JsonValue = {}
+        self.output: JsonValue = _NOTHING
         self.error: Failure | None = None
         self.loops: dict[str, tuple[int, int]] | None = None
         """By transition id: how often it was taken, and when first (CTL-14)."""
 
-    def enliven(self) -> None:
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """Its own tokens that have not ended, in the order in which they came."""
+        if self.more_tokens is not None:
+            return tuple(self.more_tokens.values())
+        return () if self.only_token is None else (self.only_token,)
+
+    def add_token(self, token: Token) -> None:
+        """Take a token in."""
+        if self.more_tokens is not None:
+            self.more_tokens[token.id] = token
+        elif self.only_token is None:
+            self.only_token = token
+        else:
+            self.more_tokens = {self.only_token.id: self.only_token, token.id: token}
+            self.only_token = None
+
+    def remove_token(self, token: Token) -> None:
+        """Let go of a token that has ended."""
+        tokens = self.more_tokens
+        if tokens is None:
+            assert self.only_token is token
+            self.only_token = None
+            return
+        del tokens[token.id]
+        if len(tokens) == 1:
+            (self.only_token,) = tokens.values()
+            self.more_tokens = None
+
+    def clear_tokens(self) -> None:
+        """Let go of all tokens."""
+        self.only_token = self.more_tokens = None
+
+    def count_live(self) -> None:
         """Count one more live thing in here."""
         self.live += 1
         if self.live == 1 and self.group is not None:
             self.group.live += 1
 
-    def deaden(self) -> None:
+    def uncount_live(self) -> None:
         """Count one live thing less in here."""
         self.live -= 1
         if self.live == 0 and self.group is not None:
@@ -208,18 +254,20 @@ class Group:
 
 
 _PARTS: Final = (
-    "_hungry_order",
+    "_startable_order",
     "begun",
+    "context_bytes",
     "error",
     "gate_item_id",
     "groups",
-    "hungry",
+    "startable",
     "id",
     "input",
     "limits",
     "moving",
     "output",
     "paused",
+    "queued",
     "ready",
     "root",
     "sequence",
@@ -229,6 +277,7 @@ _PARTS: Final = (
     "timeout_left_ms",
     "timers",
     "tokens",
+    "tokens_made",
     "workflow",
     "working",
 )
@@ -250,6 +299,10 @@ class RunState:
         self.begun = False
         """Whether it was started: until then it has no tokens, whether it is queued or paused in the queue."""
         self.sequence = 0
+        self.tokens_made = 0
+        """How many tokens it has made in all, those that a fork began with among them."""
+        self.context_bytes = -1
+        """At most so large is the context as JSON, with the outputs of branches; -1 until it is measured."""
         self.input: JsonValue = {}
         self.state: JsonValue = {}
         self.output: JsonValue = {}
@@ -267,9 +320,11 @@ class RunState:
         self.suspended = 0
         # What can begin as soon as there is a turn: not kept in rows, `restore` finds it again.
         self.ready: deque[Token] = deque()
-        self.hungry: dict[tuple[str, int], Segment] = {}
+        self.queued: deque[Token] = deque()
+        """Tasks that were ready when workers had as many of the run as they may have."""
+        self.startable: dict[tuple[str, int], Segment] = {}
         """Segments of which `max_parallel` may let another branch begin."""
-        self._hungry_order: list[tuple[str, int]] = []
+        self._startable_order: list[tuple[str, int]] = []
 
     def become(self, other: "RunState") -> None:
         """Take over all that another run under way is."""
@@ -294,26 +349,36 @@ class RunState:
     @property
     def has_work(self) -> bool:
         """Whether a turn would begin something: after a restore, `TurnContinued` is then due."""
-        return self.paused is None and bool(self.ready or self.hungry)
+        return self.paused is None and self.may_begin
 
-    def starve(self, segment: Segment) -> None:
+    @property
+    def may_begin(self) -> bool:
+        """Whether a token can begin that is ready, or waits for its turn while the workers may have another task."""
+        return bool(self.ready) or (self.has_room and bool(self.queued or self.startable))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the workers may have another task of the run."""
+        return self.working < self.limits.tasks_max
+
+    def note_startable(self, segment: Segment) -> None:
         """Note that another branch of a segment may begin."""
         key = (segment.group.id, segment.number)
-        if key not in self.hungry:
-            self.hungry[key] = segment
-            heappush(self._hungry_order, key)
+        if key not in self.startable:
+            self.startable[key] = segment
+            heappush(self._startable_order, key)
 
-    def hungriest(self) -> Segment:
+    def next_startable(self) -> Segment:
         """Give the segment whose turn it is: the oldest, so that a restored run goes on in the same order."""
-        while self._hungry_order[0] not in self.hungry:
-            heappop(self._hungry_order)
-        return self.hungry[self._hungry_order[0]]
+        while self._startable_order[0] not in self.startable:
+            heappop(self._startable_order)
+        return self.startable[self._startable_order[0]]
 
-    def sate(self, segment: Segment) -> None:
+    def drop_startable(self, segment: Segment) -> None:
         """Note that no other branch of a segment may begin for now."""
-        key = heappop(self._hungry_order)
-        assert self.hungry[key] is segment
-        del self.hungry[key]
+        key = heappop(self._startable_order)
+        assert self.startable[key] is segment
+        del self.startable[key]
 
     def scope(self, group_id: str | None, index: int) -> Scope:
         """Give the scope that a decision names."""

@@ -1,10 +1,12 @@
 """Triggers: what follows when a run has completed: which of them fire, with what, and how often (PHS-6)."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from wonder.definitions.records.workflows import Trigger
 from wonder.engine.compiled import CompiledTrigger
-from wonder.engine.decisions import FireTriggers, Firing, MoveTrigger
+from wonder.engine.decisions import FireTriggers, Firing, FiringEnd, FiringStatus, MoveTrigger
+from wonder.engine.events import TRIGGER_FAILED, TRIGGER_FIRED, TRIGGER_SKIPPED, TriggerFired
 from wonder.engine.facts import TriggerAdvanced
 from wonder.engine.failure import Failure
 from wonder.engine.state import RunState
@@ -57,7 +59,7 @@ def fire_triggers(turn: Turn) -> None:
 
 
 def _firing(trigger: CompiledTrigger, root: JsonValue) -> Firing:
-    def decided(status: str, failure: Failure | None = None, items: int = 0) -> Firing:
+    def decided(status: FiringStatus, failure: Failure | None = None, items: int = 0) -> Firing:
         return Firing(trigger.ordinal, trigger.id, trigger.workflow_id, status, items, failure)
 
     for text, find in trigger.shared_refs:
@@ -96,7 +98,7 @@ def input_for(
 
 def advance_trigger(turn: Turn, fact: TriggerAdvanced) -> None:
     """Note how far a trigger is, in the same commit as the runs that it has started, and tell when it is done."""
-    status = "pending"
+    status: FiringStatus = "pending"
     if fact.upto >= fact.items:
         nothing = not fact.started and fact.skipped
         status = "failed" if fact.failure else "skipped" if nothing else "triggered"
@@ -106,14 +108,22 @@ def advance_trigger(turn: Turn, fact: TriggerAdvanced) -> None:
 
 
 def _tell(
-    turn: Turn, ordinal: int, workflow_id: str, status: str, started: int, skipped: int, failure: Failure | None
+    turn: Turn, ordinal: int, workflow_id: str, status: FiringEnd, started: int, skipped: int, failure: Failure | None
 ) -> None:
-    told: dict[str, JsonValue] = {"trigger": ordinal, "workflow_id": workflow_id, "runs": started}
+    told: TriggerFired = {"trigger": ordinal, "workflow_id": workflow_id, "runs": started}
     if skipped:
         told["skipped"] = skipped
     if failure is not None:
         told["error"] = {"code": failure.code, "message": failure.message}
-    turn.record("trigger_fired" if status == "triggered" else f"trigger_{status}", told)
+    match status:
+        case "triggered":
+            turn.record(TRIGGER_FIRED(told))
+        case "skipped":
+            turn.record(TRIGGER_SKIPPED(told))
+        case "failed":
+            turn.record(TRIGGER_FAILED(told))
+        case _:
+            assert_never(status)
 
 
 def _context(run: RunState) -> dict[str, JsonValue]:

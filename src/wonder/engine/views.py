@@ -3,6 +3,7 @@
 from typing import Any
 
 from wonder.engine.state import RunState, Scope
+from wonder.language.steps import spend_on_elements
 from wonder.language.values import JsonValue
 
 
@@ -45,6 +46,7 @@ def build_view(
     if last_error is not None:
         view["_last_error"] = last_error
         if isinstance(state, dict):
+            spend_on_elements(len(state))
             view["state"] = {**state, "_last_error": last_error}
     return view
 
@@ -63,6 +65,7 @@ def overlay(below: JsonValue, above: JsonValue) -> JsonValue:
     """Lay one value over another: objects merge by key, anything else replaces."""
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
+    spend_on_elements(len(below))
     merged = dict(below)
     for key, value in above.items():
         merged[key] = overlay(merged[key], value) if isinstance(value, dict) and key in merged else value

@@ -1,16 +1,26 @@
 """Waits: tokens that wait durably for a person, a time, an event or a sub-workflow, and what wakes them (LAY-3)."""
 
-from typing import Any
+from typing import Any, assert_never
 
 from wonder.engine.decisions import AwaitEvent, RequestInput, StartChild, SuspendToken, WithdrawInput
 from wonder.engine.ending import stop_wait
-from wonder.engine.failure import Failure, failure_of
+from wonder.engine.events import (
+    HUMAN_INPUT_ANSWERED,
+    HUMAN_INPUT_REQUESTED,
+    HUMAN_INPUT_WITHDRAWN,
+    TOKEN_RESUMED,
+    TOKEN_SUSPENDED,
+)
+from wonder.engine.failure import Failure
+from wonder.engine.limits import evaluation_failure
 from wonder.engine.nodes import complete_node, fail_node, node_input
-from wonder.engine.state import Token
+from wonder.engine.state import RunEnd, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
-from wonder.engine.waiting import CallWait, EventWait, HumanWait, SleepWait
+from wonder.engine.wait_kinds import UnknownWait
+from wonder.engine.waiting_tasks import CallWait, EventWait, HumanWait, SleepWait, WaitingTask
 from wonder.errors import WonderError
+from wonder.language.keys import check_key
 from wonder.language.values import JsonValue
 
 
@@ -22,29 +32,31 @@ def begin_wait(turn: Turn, token: Token) -> None:
     if isinstance(task_input, Failure):
         fail_node(turn, token, task_input)
         return
+    refusal: Failure | None = None
     try:
         outcome = task.outcome(task_input)
         if outcome == "continue":
-            action_input = task.action_input(task_input)
-            refusal = action_input if isinstance(action_input, Failure) else None
-            if refusal is None:
-                refusal = _suspend(turn, token, task_input, action_input)  # type: ignore[arg-type]  # no Failure
-        else:
-            refusal = None
+            refusal = _suspend(turn, token, task, task_input)
     except WonderError as error:
-        outcome, refusal = "continue", failure_of(error)
-    if outcome == "fail":
-        refusal = Failure("STEP_CONDITION", f"the condition of the step {task.step_ref!r} says that it fails")
+        outcome, refusal = "continue", evaluation_failure(error)
+    match outcome:
+        case "continue":
+            pass
+        case "fail":
+            refusal = Failure("STEP_CONDITION", f"the condition of the step {task.step_ref!r} says that it fails")
+        case "skip" | "succeed":
+            _end(turn, token, *task.ended({}))
+        case _:
+            assert_never(outcome)
     if refusal is not None:
         _end_in_failure(turn, token, refusal)
-    elif outcome in ("skip", "succeed"):
-        _end(turn, token, *task.ended({}))
 
 
-def _suspend(turn: Turn, token: Token, task_input: JsonValue, action_input: JsonValue) -> Failure | None:
+def _suspend(turn: Turn, token: Token, task: WaitingTask, task_input: JsonValue) -> Failure | None:
     """Let a token wait; gives why it can't."""
-    task = token.node.wait
-    assert task is not None
+    action_input = task.action_input(task_input)
+    if isinstance(action_input, Failure):
+        return action_input
     match task.wait:
         case HumanWait() as wait:
             _ask(turn, token, wait, task_input, action_input)
@@ -54,6 +66,8 @@ def _suspend(turn: Turn, token: Token, task_input: JsonValue, action_input: Json
             turn.set_timer(f"sleep:{token.id}", due_ms, token)
         case EventWait() as wait:
             key = None if wait.key is None else wait.key.render(_names(action_input))
+            if key is not None:
+                check_key("the key of the event", key)
             _sleep(turn, token, {"kind": "wait_for_event", "event": wait.event, "key": key}, task_input)
             turn.emit(AwaitEvent(token.id, wait.event, key))
             if wait.timeout_ms is not None:
@@ -66,6 +80,8 @@ def _suspend(turn: Turn, token: Token, task_input: JsonValue, action_input: Json
             child_run_id = turn.new_id()
             _sleep(turn, token, {"kind": "workflow_call", "child_run_id": child_run_id}, task_input)
             turn.emit(StartChild(token.id, child_run_id, *called, action_input, wait.inherit_artifacts))
+        case _:
+            assert_never(task.wait)
     if task.timeout_ms is not None:
         turn.set_timer(f"task:{token.id}", turn.now_ms + task.timeout_ms, token)
     return None
@@ -77,7 +93,7 @@ def _ask(turn: Turn, token: Token, wait: HumanWait, task_input: JsonValue, actio
     due_ms = None if wait.deadline_ms is None else turn.now_ms + wait.deadline_ms
     _sleep(turn, token, {"kind": "human_input", "item_id": item_id}, task_input)
     turn.emit(RequestInput(item_id, token.id, "human_input", prompt, wait.schema, action_input, due_ms))
-    turn.record("human_input_requested", {"item_id": item_id, "prompt": prompt}, token)
+    turn.record(HUMAN_INPUT_REQUESTED({"item_id": item_id, "prompt": prompt}), token)
     if due_ms is not None:
         turn.set_timer(f"deadline:{token.id}", due_ms, token)
 
@@ -85,7 +101,7 @@ def _ask(turn: Turn, token: Token, wait: HumanWait, task_input: JsonValue, actio
 def answer(turn: Turn, token: Token, value: JsonValue, by: str | None) -> None:
     """Go on with a person's answer."""
     wait = token.wait or {}
-    turn.record("human_input_answered", {"item_id": wait["item_id"], "by": by}, token)
+    turn.record(HUMAN_INPUT_ANSWERED({"item_id": str(wait["item_id"]), "by": by}), token)
     turn.cancel_timer(f"deadline:{token.id}")
     _wake(turn, token, "answer", value)
 
@@ -101,16 +117,22 @@ def wake_by_event(turn: Turn, token: Token, payload: JsonValue) -> None:
     _wake(turn, token, "event", payload)
 
 
-def end_call(turn: Turn, token: Token, status: str, output: JsonValue, failure: Failure | None) -> None:
+def end_call(turn: Turn, token: Token, status: RunEnd, output: JsonValue, failure: Failure | None) -> None:
     """Go on with what a sub-workflow gave (ACT-10)."""
     task, wait = token.node.wait, token.wait or {}
     assert task is not None
     assert isinstance(task.wait, CallWait)
-    if status == "completed":
-        _wake(turn, token, "child", output)
-        return
+    match status:
+        case "completed":
+            _wake(turn, token, "child", output)
+            return
+        case "failed":
+            code = "CHILD_FAILED"
+        case "cancelled":
+            code = "CHILD_CANCELLED"
+        case _:
+            assert_never(status)
     run_id = wait["child_run_id"]
-    code = "CHILD_FAILED" if status == "failed" else "CHILD_CANCELLED"
     why = failure.message if failure else f"it was {status}"
     if task.wait.catch:
         error = {"code": failure.code if failure else code, "message": why, "run_id": run_id}
@@ -124,47 +146,55 @@ def fire_wait_timer(turn: Turn, token: Token, kind: str) -> None:
     """Draw the consequence of a timer that a waiting token had set."""
     task = token.node.wait
     assert task is not None
-    wait = task.wait
-    if kind == "sleep":
-        _wake(turn, token, "timer", {})
-    elif kind == "task":
-        message = f"the task of {token.node.ref!r} took longer than its timeout_ms of {task.timeout_ms:,}"
-        stop_wait(turn, token)
-        _end_in_failure(turn, token, Failure("TASK_TIMEOUT", message, 1))
-    elif kind == "deadline" and isinstance(wait, HumanWait):
-        item_id = str((token.wait or {})["item_id"])
-        turn.emit(WithdrawInput(item_id))
-        turn.record("human_input_withdrawn", {"item_id": item_id}, token)
-        if wait.default is not None:
-            _wake(turn, token, "timer", wait.default.default)
-        else:
-            _give_up(turn, token, Failure("HUMAN_INPUT_DEADLINE", f"nobody answered {token.node.ref!r} in time", 1))
-    elif isinstance(wait, EventWait):
-        message = f"the event {wait.event!r} did not come within {wait.timeout_ms:,} ms"
-        stop_wait(turn, token)
-        _end_in_failure(turn, token, Failure("EVENT_TIMEOUT", message, 1))
+    match kind:
+        case "sleep":
+            _wake(turn, token, "timer", {})
+        case "task":
+            message = f"the task of {token.node.ref!r} took longer than its timeout_ms of {task.timeout_ms:,}"
+            stop_wait(turn, token)
+            _end_in_failure(turn, token, Failure("TASK_TIMEOUT", message, 1))
+        case "deadline":
+            assert isinstance(task.wait, HumanWait)
+            _reach_deadline(turn, token, task.wait)
+        case "event":
+            assert isinstance(task.wait, EventWait)
+            message = f"the event {task.wait.event!r} did not come within {task.wait.timeout_ms:,} ms"
+            stop_wait(turn, token)
+            _end_in_failure(turn, token, Failure("EVENT_TIMEOUT", message, 1))
+        case _:
+            raise UnknownWait(f"the timer {kind}:{token.id} is of no known kind")
+
+
+def _reach_deadline(turn: Turn, token: Token, wait: HumanWait) -> None:
+    item_id = str((token.wait or {})["item_id"])
+    turn.emit(WithdrawInput(item_id))
+    turn.record(HUMAN_INPUT_WITHDRAWN({"item_id": item_id}), token)
+    if wait.has_default:
+        _wake(turn, token, "timer", wait.default)
+    else:
+        _give_up(turn, token, Failure("HUMAN_INPUT_DEADLINE", f"nobody answered {token.node.ref!r} in time", 1))
 
 
 def _sleep(turn: Turn, token: Token, wait: dict[str, JsonValue], task_input: JsonValue) -> None:
     turn.emit(SuspendToken(token.id, wait, task_input))
-    turn.record("token_suspended", {"wait": wait}, token)
+    turn.record(TOKEN_SUSPENDED({"wait": wait}), token)
 
 
 def _wake(turn: Turn, token: Token, by: str, action_output: JsonValue) -> None:
     task = token.node.wait
     assert task is not None
     turn.cancel_timer(f"task:{token.id}")
-    turn.record("token_resumed", {"by": by}, token)
+    turn.record(TOKEN_RESUMED({"by": by}), token)
     try:
         output, failure = task.output(token.input, action_output)
     except WonderError as error:
-        output, failure = None, failure_of(error)
+        output, failure = None, evaluation_failure(error)
     _end(turn, token, output, failure)
 
 
 def _give_up(turn: Turn, token: Token, failure: Failure) -> None:
     turn.cancel_timer(f"task:{token.id}")
-    turn.record("token_resumed", {"by": failure.code}, token)
+    turn.record(TOKEN_RESUMED({"by": failure.code}), token)
     _end_in_failure(turn, token, failure)
 
 

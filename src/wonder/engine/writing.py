@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from wonder.errors import WonderError
 from wonder.language.mappings import Mapping, compile_mapping
 from wonder.language.paths import Path
+from wonder.language.steps import spend_on_text
 from wonder.language.targets import Change, TargetUnwritable, parse_target, write
-from wonder.language.values import JsonValue
+from wonder.language.values import JsonValue, encode_json
 
 TARGET_ROOTS = ("state", "output", "_branch")
+# About how many bytes a number has as JSON, and the names on the way to a value.
+_SCALAR = 24
+_WAY = 64
 
 
 class NoBranch(WonderError):
@@ -19,6 +23,16 @@ class NoBranch(WonderError):
     def __init__(self, target: str) -> None:
         super().__init__(f"can't write {target}: this node does not run in a branch; write to state instead")
         self.target = target
+
+
+class TooMuchWritten(WonderError):
+    """One node wrote more than a whole context may have."""
+
+    code = "RUN_LIMIT_CONTEXT_BYTES"
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(f"one node wrote {size:,} bytes to the context, which may have {most:,}")
+        self.size, self.most = size, most
 
 
 class WriteTarget:
@@ -56,10 +70,12 @@ class Writes:
 class Draft:
     """The roots that a node may write, changed on a copy until all has gone well."""
 
-    __slots__ = ("in_branch", "roots", "to_branch", "to_run")
+    __slots__ = ("in_branch", "most", "roots", "size", "to_branch", "to_run")
 
-    def __init__(self, state: JsonValue, output: JsonValue, branch: JsonValue, *, in_branch: bool) -> None:
-        self.in_branch = in_branch
+    def __init__(self, state: JsonValue, output: JsonValue, branch: JsonValue, *, in_branch: bool, most: int) -> None:
+        self.in_branch, self.most = in_branch, most
+        self.size = 0
+        """How many bytes were written, as JSON, with the names on the way to them."""
         self.roots: dict[str, JsonValue] = {"output": output}
         self.roots["branch" if in_branch else "state"] = branch if in_branch else state
         self.to_run: list[Change] = []
@@ -74,6 +90,12 @@ class Draft:
             raise NoBranch(target.text)
         if target.is_state and not isinstance(value, dict):
             raise TargetUnwritable(("state",), (), "would be no object any more; state is always an object")
+        # Before the next one: values are shared in memory, so that a few updates which copy could make an endless text.
+        size = json_size(value)
+        spend_on_text(size)
+        self.size += size + _WAY
+        if self.size > self.most:
+            raise TooMuchWritten(self.size, self.most)
         self.roots, change = write(self.roots, path, value)
         if path[0] == "branch":
             self.to_branch.append(Change(change.path[1:], change.value))
@@ -84,3 +106,8 @@ class Draft:
         """Write several values in order."""
         for target, value in values:
             self.write(target, value)
+
+
+def json_size(value: JsonValue) -> int:
+    """Give how many bytes a value has as JSON, about."""
+    return len(encode_json(value)) if isinstance(value, str | list | dict) else _SCALAR

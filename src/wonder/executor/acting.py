@@ -4,13 +4,16 @@ import asyncio
 
 from wonder.actions.exceptions import message_of
 from wonder.actions.protocol import NOTHING_USED, ActionContext, ActionFailed, AttemptClock, StoredArtifact, Usage
+from wonder.engine.event_type import Event
 from wonder.errors import WonderError
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledAct
+from wonder.executor.counting import counted, counted_work
 from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit, KeyUnknown
 from wonder.executor.idempotency import IdempotencyKey
-from wonder.executor.redacting import redact_error, redacted_events
-from wonder.executor.results import Failure
+from wonder.executor.redacting import redact_error, redacted_events, redacted_output
+from wonder.executor.results import TaskFailure
+from wonder.language.keys import check_key
 from wonder.language.templates import TemplateVariableMissing
 from wonder.language.values import JsonValue
 
@@ -18,35 +21,23 @@ from wonder.language.values import JsonValue
 class Acting:
     """An action that is carried out for a step; `attempts`, `usage` and `artifacts` say what was done so far."""
 
-    __slots__ = ("_act", "_assignment", "_only", "_step", "artifacts", "attempts", "noted", "usage")
+    __slots__ = ("_act", "_assignment", "_step", "artifacts", "attempts", "noted", "usage")
 
     def __init__(self, act: CompiledAct, step: str, assignment: Assignment) -> None:
         self._act, self._step, self._assignment = act, step, assignment
-        self._only: ActionContext | None = None
-        """The context of the only attempt, where there can be no other."""
         self.attempts = 0
         self.usage: Usage = NOTHING_USED
         self.artifacts: dict[str, StoredArtifact] | None = None
         """By id: what another attempt stores again is the same artifact."""
-        self.noted: list[tuple[str, dict[str, JsonValue]]] | None = None
+        self.noted: list[Event] | None = None
 
-    def make_ready(self, input: JsonValue) -> None:
-        """Do all that has no effect before `run`; raises ActionInputMisfit."""
+    async def run(self, input: JsonValue) -> JsonValue:
+        """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
         act = self._act
         # Checked outside of the attempts: another one can't mend what does not fit (TSK-4).
         if act.requires and not act.requires.is_valid(input):
             raise ActionInputMisfit(act.name, act.requires.faults(input))
-        if act.retry is None and act.timeout_ms is None and not act.key_template:
-            self._only = self._context(1, None, None)
-
-    async def run(self, input: JsonValue) -> JsonValue:
-        """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
-        # Let go of here: it knows the way back.
-        only, self._only = self._only, None
-        if only is not None:
-            self.attempts = 1
-            return self._checked(await self._call(input, only))
-        if self._act.key_template:
+        if act.key_template:
             return await self._run_once(input, self._key(input))
         return self._checked(await self._try(input, None))
 
@@ -74,10 +65,11 @@ class Acting:
             "branch": origin.branch,
         }
         try:
-            text = self._act.key_template.render(scope)
+            text = counted(self._assignment.steps, self._act.key_template.render, scope)
         except TemplateVariableMissing as error:
             # Empty text in its place would be the same key for things that differ, and the first result for all.
             raise KeyUnknown(self._act.name, error.text, error.name, error.found) from error
+        check_key(f"the idempotency key of the action {self._act.name!r},", text)
         return IdempotencyKey(origin.project_id, self._act.id, text)
 
     def _checked(self, output: JsonValue) -> JsonValue:
@@ -118,7 +110,8 @@ class Acting:
     async def _call(self, input: JsonValue, context: ActionContext) -> JsonValue:
         """Run the action once, and see to it that all it can raise is a WonderError, or CancelledError if it was."""
         try:
-            output = await self._act.action.run(input, context)
+            work = self._act.action.run(input, context)
+            output = await (counted_work(self._assignment.steps, work) if self._act.evaluates else work)
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -146,7 +139,7 @@ class Acting:
             # The action has swallowed it; whoever cancelled waits for an end.
             raise asyncio.CancelledError
         redactor = self._assignment.services.redactor
-        return redactor.value(output) if redactor else output
+        return await redacted_output(output, redactor) if redactor else output
 
     def _context(self, attempt: int, key: str | None, clock: AttemptClock | None) -> ActionContext:
         assignment, step = self._assignment, self._step
@@ -173,12 +166,12 @@ class Acting:
             "ACTION_TIMEOUT", message, retryable=True, details={"timeout_ms": limit}, names=("TimeoutError",)
         )
 
-    def _ignored(self) -> Failure:
+    def _ignored(self) -> TaskFailure:
         message = (
             f"the action {self._act.name!r} took longer than {self._act.timeout_ms:,} ms and goes on though it was "
             "aborted; let CancelledError through"
         )
-        return Failure("ACTION_TIMEOUT", message, details={"ignored_cancellation": True}, step=self._step)
+        return TaskFailure("ACTION_TIMEOUT", message, details={"ignored_cancellation": True}, step=self._step)
 
     def _broken(self, error: BaseException) -> ActionFailed:
         message = f"the action {self._act.name!r} ended with {type(error).__name__}: {message_of(error)}"

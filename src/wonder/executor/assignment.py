@@ -6,8 +6,9 @@ from typing import Any
 
 from wonder.actions.protocol import Origin
 from wonder.executor.limits import TimeLimit
-from wonder.executor.results import Failure
+from wonder.executor.results import TaskFailure
 from wonder.executor.services import Services
+from wonder.language.steps import Steps
 
 
 class Assignment:
@@ -16,20 +17,19 @@ class Assignment:
     `abandon` is told why, when an action ignores that it was cancelled.
     """
 
-    __slots__ = ("_cancellations", "abandon", "due_ms", "is_ahead", "origin", "services", "worker")
+    __slots__ = ("_cancellations", "abandon", "due_ms", "origin", "services", "steps", "worker")
 
     def __init__(
         self,
         services: Services,
         origin: Origin,
-        abandon: Callable[[Failure], None],
+        abandon: Callable[[TaskFailure], None],
         worker: "asyncio.Task[Any]",
-        is_ahead: bool = False,
     ) -> None:
         self.services, self.origin, self.abandon, self.worker = services, origin, abandon, worker
         self._cancellations = 0
-        self.is_ahead = is_ahead
-        """Whether it has begun before anything may be done for it (executor/ahead.py)."""
+        self.steps = Steps(origin.evaluation_steps)
+        """What its conditions, mappings, expressions and templates may do together."""
         self.due_ms: float | None = None
         """The time of day when the time of the whole task is over."""
 
@@ -56,7 +56,7 @@ class Assignment:
         """Say whether what an action raised is its answer to a cancellation: ours, or that of a loop that closes."""
         return self.is_cancelled or (isinstance(error, asyncio.CancelledError) and _loop_closes())
 
-    def limit(self, milliseconds: float, failure: Callable[[], Failure]) -> TimeLimit:
+    def limit(self, milliseconds: float, failure: Callable[[], TaskFailure]) -> TimeLimit:
         """Return a limit that has not begun; `failure` is what the task ends with if it is ignored."""
         services = self.services
 

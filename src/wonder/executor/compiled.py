@@ -7,9 +7,8 @@ from msgspec import Struct
 
 from wonder.actions.errors import NotExecutable
 from wonder.actions.foreign import compile_foreign, is_foreign
-from wonder.actions.protocol import CompiledAction, ContextAction, TaskContext, Use
+from wonder.actions.protocol import TASK_NAMES, CompiledAction, ContextAction, TaskContext, Use
 from wonder.actions.registry import ActionRegistry
-from wonder.actions.updating import TASK_NAMES
 from wonder.definitions.records.actions import ActionDef, Idempotency
 from wonder.definitions.records.fields import Retry
 from wonder.definitions.records.tasks import Step, StepCondition, StepOutcome, TaskDef
@@ -21,6 +20,8 @@ from wonder.language.paths import Path
 from wonder.language.schemas import Schema, Validator, compile_validator
 from wonder.language.targets import parse_target
 from wonder.language.templates import Template, compile_template
+
+_QUERIES_OF_PLAIN = 16
 
 
 class CompiledCondition(Struct, frozen=True):
@@ -43,6 +44,8 @@ class CompiledAct(Struct, frozen=True):
     retry: InfrastructureRetry | None
     key_template: Template | None
     key_ttl_seconds: int | None
+    evaluates: bool
+    """Whether it may have templates, mappings or queries of its own."""
 
 
 class CompiledStep(Struct, frozen=True):
@@ -56,6 +59,8 @@ class CompiledStep(Struct, frozen=True):
     input_mapping: Mapping
     output_mapping: Mapping | None
     targets: MappingOf[str, Path]
+    is_plain: bool
+    """Whether its mappings only pass a few values on, which takes less time than to count it."""
 
 
 class CompiledTask(Struct, frozen=True):
@@ -108,24 +113,32 @@ def _step(
         raise NotExecutable(action.name, action.kind, reason)
     acting, applied = cast(CompiledAction, compiled), cast(ContextAction, compiled)
     targets = {target: parse_target(target).path for target in step.output_mapping or {}}
+    input_mapping = compile_mapping(step.input_mapping)
+    # As one template: a query that finds nothing leaves its key out (CTX-5), and so writes nothing.
+    output_mapping = compile_mapping(step.output_mapping) if step.output_mapping else None
     return CompiledStep(
         ref=step.ref,
         on_failure=step.on_failure,
         condition=_condition(step.condition) if step.condition else None,
-        act=None if on_context else _act(action, acting),
+        act=None if on_context else _act(action, acting, evaluates=kind.evaluates),
         on_context=applied if on_context else None,
-        input_mapping=compile_mapping(step.input_mapping),
-        # As one template: a query that finds nothing leaves its key out (CTX-5), and so writes nothing.
-        output_mapping=compile_mapping(step.output_mapping) if step.output_mapping else None,
+        input_mapping=input_mapping,
+        output_mapping=output_mapping,
         targets=targets,
+        is_plain=all(_is_plain(mapping) for mapping in (input_mapping, output_mapping)),
     )
+
+
+def _is_plain(mapping: Mapping | None) -> bool:
+    queries = () if mapping is None else mapping.queries
+    return len(queries) <= _QUERIES_OF_PLAIN and all(query.path is not None for _, query in queries)
 
 
 def _condition(condition: StepCondition) -> CompiledCondition:
     return CompiledCondition(compile_expression(condition.if_, TASK_NAMES), condition.then, condition.else_)
 
 
-def _act(action: ActionDef, compiled: CompiledAction) -> CompiledAct:
+def _act(action: ActionDef, compiled: CompiledAction, *, evaluates: bool) -> CompiledAct:
     execution, idempotency = action.execution, action.idempotency
     policy = execution.retry_policy if execution else None
     return CompiledAct(
@@ -138,6 +151,7 @@ def _act(action: ActionDef, compiled: CompiledAction) -> CompiledAct:
         retry=InfrastructureRetry(policy) if policy else None,
         key_template=_key_template(idempotency),
         key_ttl_seconds=idempotency.ttl_seconds if idempotency else None,
+        evaluates=evaluates,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from wonder.executor.environment import Environment, Timer
+from wonder.clock import Clock, Timer
 
 
 class Cancellable(Protocol):
@@ -23,17 +23,17 @@ class TimeLimit:
     swallowed the cancellation, and `on_ignored` is told.
     """
 
-    __slots__ = ("_environment", "_grace_ms", "_limited", "_milliseconds", "_on_ignored", "_timer", "due_ms", "expired")
+    __slots__ = ("_clock", "_grace_ms", "_limited", "_milliseconds", "_on_ignored", "_timer", "due_ms", "expired")
 
     def __init__(
         self,
-        environment: Environment,
+        clock: Clock,
         limited: Cancellable,
         milliseconds: float,
         grace_ms: float,
         on_ignored: Callable[[], None],
     ) -> None:
-        self._environment, self._limited, self._milliseconds = environment, limited, milliseconds
+        self._clock, self._limited, self._milliseconds = clock, limited, milliseconds
         self._grace_ms, self._on_ignored = grace_ms, on_ignored
         self._timer: Timer | None = None
         self.due_ms: float | None = None
@@ -43,8 +43,8 @@ class TimeLimit:
         """Count from now; what was counted so far is forgotten."""
         if not self.expired:
             self.hold()
-            self.due_ms = self._environment.now_ms() + self._milliseconds
-            self._timer = self._environment.after(self._milliseconds, self._expire)
+            self.due_ms = self._clock.now_ms() + self._milliseconds
+            self._timer = self._clock.after(self._milliseconds, self._expire)
 
     def hold(self) -> None:
         """Stop counting until it begins again."""
@@ -62,5 +62,5 @@ class TimeLimit:
 
     def _expire(self) -> None:
         self.expired = True
-        self._timer = self._environment.after(self._grace_ms, self._on_ignored)
+        self._timer = self._clock.after(self._grace_ms, self._on_ignored)
         self._limited.cancel()

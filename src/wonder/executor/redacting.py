@@ -1,12 +1,26 @@
 """What an action says of itself, without the secrets that it used (INV-8)."""
 
+import asyncio
+from typing import Final
+
 from wonder.actions.protocol import ActionFailed
+from wonder.engine.event_type import Event, Metadata
 from wonder.errors import WonderError
 from wonder.language.redaction import Redactor
 from wonder.language.values import JsonValue
 
-Noted = list[tuple[str, dict[str, JsonValue]]]
-"""Events that an action asks for, with their metadata."""
+# A peer that was given a secret may answer with megabytes of it: looked through here, nothing else would go on.
+_SMALL: Final = 100_000
+
+
+async def redacted_output(output: JsonValue, redactor: Redactor) -> JsonValue:
+    """Return what an action gives, without secrets; what takes long is looked through in a thread."""
+    size = redactor.clues_size(output)
+    if size == 0:
+        return output
+    if size is None or size <= _SMALL:
+        return redactor.value(output)
+    return await asyncio.to_thread(redactor.without_clues, output)
 
 
 def redact_error(error: WonderError, redactor: Redactor) -> None:
@@ -20,11 +34,13 @@ def redact_error(error: WonderError, redactor: Redactor) -> None:
     error.details = _redacted(error.details, redactor)
 
 
-def redacted_events(noted: Noted, redactor: Redactor) -> Noted:
-    """Return the events that an action asks for, without secrets."""
+def redacted_events(noted: list[Event], redactor: Redactor) -> list[Event]:
+    """Return the events that an action asks for, without secrets; types and names of fields are declared, and stay."""
     if not redactor:
         return noted
-    return [(redactor.text(type), _redacted(metadata, redactor)) for type, metadata in noted]
+    return [
+        (type, Metadata({name: redactor.value(value) for name, value in metadata.items()})) for type, metadata in noted
+    ]
 
 
 def _redacted(fields: dict[str, JsonValue], redactor: Redactor) -> dict[str, JsonValue]:

@@ -5,12 +5,18 @@ from typing import Literal
 import msgspec
 
 from wonder.actions.protocol import NOTHING_USED, ActionFailed, Metric, StoredArtifact, Usage
+from wonder.engine.event_type import Event
 from wonder.errors import WonderError
+from wonder.language.steps import TooManySteps
 from wonder.language.values import JsonValue
 
 
-class Failure(msgspec.Struct, frozen=True):
-    """Why a step or a task failed; `step` is the ref of the step, if it was one."""
+class TaskFailure(msgspec.Struct, frozen=True):
+    """Why a step or a task failed; `step` is the ref of the step, if it was one.
+
+    Not the engine's Failure, which is about a node: events have this one as it is in the records of steps (TSK-6),
+    where neither a node nor attempts belong.
+    """
 
     code: str
     message: str
@@ -29,7 +35,7 @@ class StepRecord(msgspec.Struct, frozen=True):
     duration_ms: float
     attempts: int
     usage: Usage = NOTHING_USED
-    error: Failure | None = None
+    error: TaskFailure | None = None
     # Unset, so that those without any, which are most, say nothing of it.
     artifacts: tuple[StoredArtifact, ...] | msgspec.UnsetType = msgspec.UNSET
 
@@ -42,19 +48,21 @@ class TaskResult(msgspec.Struct, frozen=True):
 
     status: Literal["completed", "failed", "timed_out", "cancelled"]
     output: JsonValue = None
-    error: Failure | None = None
+    error: TaskFailure | None = None
     attempts: int = 1
     started_at_ms: int = 0
     duration_ms: float = 0.0
     steps: tuple[StepRecord, ...] = ()
     usage: Usage = NOTHING_USED
     metrics: tuple[Metric, ...] = ()
-    noted: tuple[tuple[str, dict[str, JsonValue]], ...] = ()
+    noted: tuple[Event, ...] = ()
     """The events that actions asked for."""
 
 
-def failure_from(error: WonderError, step: str | None) -> Failure:
+def failure_from(error: WonderError, step: str | None) -> TaskFailure:
     """Return what an error says as a failure."""
     if isinstance(error, ActionFailed):
-        return Failure(error.code, error.message, error.retryable, error.details, step)
-    return Failure(error.code, str(error), step=step)
+        return TaskFailure(error.code, error.message, error.retryable, error.details, step)
+    if isinstance(error, TooManySteps):
+        return TaskFailure(error.code, str(error), details=error.details, step=step)
+    return TaskFailure(error.code, str(error), step=step)

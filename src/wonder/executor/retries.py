@@ -1,16 +1,16 @@
 """When something is tried again, and after how long (RET-1, RET-2)."""
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from wonder.actions.protocol import ActionFailed
+from wonder.backoff import doubled_ms
 from wonder.definitions.records.actions import RetryPolicy
 from wonder.definitions.records.fields import Retry
 
 JITTER = 0.25
 """How much longer than its backoff says a wait may be, as a share, so that what failed together comes back apart."""
 
-# Beyond this a doubled delay is longer than any delay may be, and soon longer than a float can be.
-_DOUBLINGS_MAX = 60
 _DELAY_MAX_MS = 3_155_760_000_000
 _RETRY_AFTER_MAX_MS = 3_600_000
 
@@ -26,8 +26,9 @@ def delay_ms(retry: Retry, attempt: int, chance: float) -> float:
         case "linear":
             delay = retry.initial_delay_ms * attempt * (1 + JITTER * chance)
         case "exponential":
-            doublings = min(attempt - 1, _DOUBLINGS_MAX)
-            delay = retry.initial_delay_ms * 2**doublings * (1 + JITTER * chance)
+            delay = doubled_ms(retry.initial_delay_ms, attempt - 1) * (1 + JITTER * chance)
+        case _:
+            assert_never(retry.backoff)
     return min(delay, _DELAY_MAX_MS if retry.max_delay_ms is None else retry.max_delay_ms)
 
 

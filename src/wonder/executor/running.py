@@ -1,20 +1,22 @@
 """The story of one task: steps in order, in memory, from its input to its result (TSK-1 to TSK-6)."""
 
 import asyncio
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from msgspec import UNSET
 
 from wonder.actions.protocol import NOTHING_USED, Metric, TaskContext, Usage
 from wonder.definitions.records.tasks import StepOutcome
+from wonder.engine.event_type import Event
 from wonder.errors import WonderError
-from wonder.executor import ahead
 from wonder.executor.acting import Acting
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledStep, CompiledTask, chosen_outcome
+from wonder.executor.counting import counted
 from wonder.executor.errors import StepConditionFailed, TaskInputMisfit, TaskOutputMisfit
-from wonder.executor.results import Failure, StepRecord, TaskResult, failure_from
+from wonder.executor.results import StepRecord, TaskFailure, TaskResult, failure_from
 from wonder.executor.retries import delay_ms
+from wonder.language.steps import TooManySteps
 from wonder.language.targets import write
 from wonder.language.values import JsonValue, check_value, is_plain
 
@@ -53,8 +55,8 @@ class TaskExecution:
         self._steps: list[StepRecord] = []
         self._usage: Usage = NOTHING_USED
         self._metrics: list[Metric] = []
-        self._noted: list[tuple[str, dict[str, JsonValue]]] = []
-        self._last_failure: Failure | None = None
+        self._noted: list[Event] = []
+        self._last_failure: TaskFailure | None = None
         # The output that an action gave last: it was checked when it was taken, and need not be again.
         self._taken: JsonValue = None
 
@@ -83,7 +85,7 @@ class TaskExecution:
         """Abort the action under way."""
         self._assignment.cancel()
 
-    def result(self, failure: Failure | None) -> TaskResult:
+    def result(self, failure: TaskFailure | None) -> TaskResult:
         """Return the result that the task has if it ends now."""
         duration_ms = self._assignment.services.environment.monotonic_ms() - self._started_ms
         return TaskResult(
@@ -99,16 +101,16 @@ class TaskExecution:
             noted=tuple(self._noted),
         )
 
-    def timed_out(self) -> Failure:
+    def timed_out(self) -> TaskFailure:
         """Return the failure of a task that took too long (TSK-5)."""
         limit, last = self._task.timeout_ms, self._last_failure
         details: dict[str, JsonValue] = {"timeout_ms": limit}
         if last:
             details["last_error"] = {"code": last.code, "message": last.message, "step": last.step}
         message = f"the task {self._task.name!r} took longer than {limit:,} ms and was aborted"
-        return Failure("TASK_TIMEOUT", message, details=details)
+        return TaskFailure("TASK_TIMEOUT", message, details=details)
 
-    async def _run_attempts(self) -> Failure | None:
+    async def _run_attempts(self) -> TaskFailure | None:
         """Run the steps, again from the first if one that says `retry` fails, as often as the task allows."""
         task, environment = self._task, self._assignment.services.environment
         validator = task.input_validator
@@ -124,13 +126,15 @@ class TaskExecution:
             # What is done again is counted once.
             self._metrics.clear()
 
-    async def _run_steps(self) -> tuple[Failure | None, bool]:
+    async def _run_steps(self) -> tuple[TaskFailure | None, bool]:
         """Run the steps once over a fresh context; return the failure, and whether it asks for another attempt."""
         self._context = {"input": self._input, "state": {}, "output": {}}
         last: CompiledStep | None = None
         for step in self._task.steps:
             try:
-                outcome, matched = chosen_outcome(step, self._context) if step.condition else _ALWAYS
+                outcome, matched = (
+                    counted(self._assignment.steps, chosen_outcome, step, self._context) if step.condition else _ALWAYS
+                )
                 if outcome == "skip":
                     continue
                 if outcome == "succeed":
@@ -139,48 +143,53 @@ class TaskExecution:
                 if outcome == "fail":
                     assert step.condition
                     raise StepConditionFailed(step.ref, step.condition.expression.text, matched=matched)
+                if outcome != "continue":
+                    assert_never(outcome)
             except WonderError as error:
-                failure: Failure | None = failure_from(error, step.ref)
+                failure: TaskFailure | None = failure_from(error, step.ref)
                 environment = self._assignment.services.environment
                 self._record(step, failure, environment.now_ms(), environment.monotonic_ms(), None)
             else:
                 failure = await self._run_step(step)
             if failure is None:
                 continue
-            if step.on_failure != "continue":
-                return failure, step.on_failure == "retry"
-            self._note(failure, step.ref)
+            if failure.code == TooManySteps.code:
+                return failure, False  # Whatever follows would find no steps left either.
+            match step.on_failure:
+                case "continue":
+                    self._note(failure, step.ref)
+                case "abort":
+                    return failure, False
+                case "retry":
+                    return failure, True
+                case _:
+                    assert_never(step.on_failure)
         return self._check_output(last)
 
-    async def _run_step(self, step: CompiledStep) -> Failure | None:
+    async def _run_step(self, step: CompiledStep) -> TaskFailure | None:
         """Run one step and write what it gives to the context; return its failure."""
         environment = self._assignment.services.environment
         started_at_ms, started_ms = environment.now_ms(), environment.monotonic_ms()
         acting: Acting | None = None
-        failure: Failure | None = None
+        failure: TaskFailure | None = None
+        spent = self._assignment.steps
         try:
             context = self._context
             if step.act:
                 acting = Acting(step.act, step.ref, self._assignment)
-                given = step.input_mapping.apply(context)
-                acting.make_ready(given)
-                if self._assignment.is_ahead:
-                    await ahead.leave()
-                    self._assignment.is_ahead = False
-                    started_at_ms, started_ms = environment.now_ms(), environment.monotonic_ms()
-                    if not self._steps:
-                        self._started_at_ms, self._started_ms = started_at_ms, started_ms
+                mapping = step.input_mapping
+                given = mapping.apply(context) if step.is_plain else counted(spent, mapping.apply, context)
                 output = self._taken = await acting.run(given)
             else:
                 assert step.on_context
-                context = step.on_context.apply(context, self._metrics.append)
+                context = counted(spent, step.on_context.apply, context, self._metrics.append)
                 output = _NOTHING
             if step.output_mapping:
-                # Its `$` is the action's output, which may be any value, and it is an object, as it was written as one.
-                mapped = step.output_mapping.apply(output)
-                assert isinstance(mapped, dict)
-                for target, value in mapped.items():
-                    context, _ = write(context, step.targets[target], value)
+                context = (
+                    _written(step, context, output)
+                    if step.is_plain
+                    else counted(spent, _written, step, context, output)
+                )
             self._context = context
         except WonderError as error:
             failure = failure_from(error, step.ref)
@@ -190,7 +199,7 @@ class TaskExecution:
         self._record(step, failure, started_at_ms, started_ms, acting)
         return failure
 
-    def _check_output(self, last: CompiledStep | None) -> tuple[Failure | None, bool]:
+    def _check_output(self, last: CompiledStep | None) -> tuple[TaskFailure | None, bool]:
         """Hold the output against its schema and the limits of values; the last step says whether to try again."""
         output, validator = self._context["output"], self._task.output_validator
         try:
@@ -202,7 +211,7 @@ class TaskExecution:
             return failure_from(error, None), last is not None and last.on_failure == "retry"
         return None, False
 
-    def _note(self, failure: Failure, ref: str) -> None:
+    def _note(self, failure: TaskFailure, ref: str) -> None:
         """Put a failure that the task goes on after where later steps can read it: `state._errors[ref]` (TSK-3)."""
         state = self._context["state"]
         if not isinstance(state, dict):
@@ -220,7 +229,7 @@ class TaskExecution:
     def _record(
         self,
         step: CompiledStep,
-        failure: Failure | None,
+        failure: TaskFailure | None,
         started_at_ms: int,
         started_ms: float,
         acting: Acting | None,
@@ -246,6 +255,17 @@ class TaskExecution:
                 tuple(acting.artifacts.values()) if acting and acting.artifacts else UNSET,
             )
         )
+
+
+def _written(step: CompiledStep, context: TaskContext, output: JsonValue) -> TaskContext:
+    """Give the context with what a step writes."""
+    assert step.output_mapping
+    # Its `$` is the action's output, which may be any value, and it is an object, as it was written as one.
+    mapped = step.output_mapping.apply(output)
+    assert isinstance(mapped, dict)
+    for target, value in mapped.items():
+        context, _ = write(context, step.targets[target], value)
+    return context
 
 
 _STATUS: dict[str, Literal["timed_out", "cancelled"]] = {"TASK_TIMEOUT": "timed_out", "TASK_CANCELLED": "cancelled"}

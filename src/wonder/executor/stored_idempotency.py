@@ -5,11 +5,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeVar
 
+from wonder.backoff import Errors, insist
+from wonder.clock import Clock
 from wonder.errors import WonderError
-from wonder.executor.environment import Environment
 from wonder.executor.idempotency import Claims, IdempotencyKey, expiry_ms
 from wonder.language.values import JsonValue
-from wonder.storage.cancellations import Cancellations
 from wonder.storage.errors import (
     ConnectionLost,
     ConstraintViolated,
@@ -24,8 +24,6 @@ from wonder.storage.idempotency import Kept, find_kept, keep_records, record_row
 from wonder.storage.runs.leases import Lease
 from wonder.storage.store import Row, Store
 
-_FIRST_PAUSE_MS: Final = 50.0
-_LONGEST_PAUSE_MS: Final = 5_000.0
 _CLOSING_SECONDS: Final = 1.0
 # So many share a commit. Those of the runs come in between.
 _ROWS_MAX: Final = 200
@@ -51,8 +49,8 @@ class _Record(NamedTuple):
 class StoredIdempotency:
     """Successes kept in the database, by the process that has its lease."""
 
-    def __init__(self, store: Store, lease: Lease, environment: Environment) -> None:
-        self._store, self._lease, self._environment = store, lease, environment
+    def __init__(self, store: Store, lease: Lease, clock: Clock) -> None:
+        self._store, self._lease, self._clock = store, lease, clock
         self.on_lost: Callable[[LeaseLost], None] = lambda error: None
         """Told when the lease turns out to be another's."""
         self._claims = Claims()
@@ -74,7 +72,7 @@ class StoredIdempotency:
 
     async def complete(self, key: IdempotencyKey, output: JsonValue, ttl_seconds: int | None) -> None:
         """Keep an output; it is durable when this returns."""
-        now_ms = self._environment.now_ms()
+        now_ms = self._clock.now_ms()
         durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
             row = record_row(key, output, now_ms, expiry_ms(now_ms, ttl_seconds))
@@ -100,7 +98,7 @@ class StoredIdempotency:
                 await asyncio.wait([writing])
 
     async def _find(self, key: IdempotencyKey) -> Kept | None:
-        return await find_kept(self._store, self._lease, key, self._environment.now_ms())
+        return await find_kept(self._store, self._lease, key, self._clock.now_ms())
 
     async def _write(self) -> None:
         """Commit what is open; while one commit is under way, the next one fills."""
@@ -133,19 +131,16 @@ class StoredIdempotency:
                 self._claims.free(record.key, record.kept)
                 record.durable.set_result(None)
 
-    async def _insist(self, attempt: Callable[[], Awaitable[Result]], passing: tuple[type[WonderError], ...]) -> Result:
+    async def _insist(self, attempt: Callable[[], Awaitable[Result]], passing: Errors) -> Result:
         """Try until the database lets it be done; raises what will not pass by waiting."""
-        pause_ms, cancellations = _FIRST_PAUSE_MS, Cancellations()
-        while True:
-            try:
-                return await attempt()
-            except LeaseLost as error:
-                self.on_lost(error)
-                # Whoever that has cancelled ends here, before a step that may follow acts.
-                await asyncio.sleep(0)
-                raise
-            except passing as error:
-                cancellations.check()
-                log.warning("an idempotency record can't be read or kept: %s; trying again in %d ms", error, pause_ms)
-            await self._environment.sleep(pause_ms)
-            pause_ms = min(pause_ms * 2, _LONGEST_PAUSE_MS)
+        try:
+            return await insist(attempt, passing=passing, clock=self._clock, report=_report)
+        except LeaseLost as error:
+            self.on_lost(error)
+            # Whoever that has cancelled ends here, before a step that may follow acts.
+            await asyncio.sleep(0)
+            raise
+
+
+def _report(error: WonderError, pause_ms: float) -> None:
+    log.warning("an idempotency record can't be read or kept: %s; trying again in %d ms", error, pause_ms)

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from wonder.language.mapping_faults import MappingFault, MappingSyntax
 from wonder.language.paths import MISSING, Missing, Path, PathSyntax, Query, compile_query
+from wonder.language.steps import LARGE, spend
 from wonder.language.values import MAX_DEPTH, JsonValue
 
 LITERAL = "$literal"
@@ -37,7 +38,19 @@ def compile_mapping(template: JsonValue) -> Mapping:
     build = compiler.build({} if template is None else template, ())
     if compiler.faults:
         raise MappingSyntax(tuple(compiler.faults))
-    return Mapping(template, build, tuple(compiler.queries))
+    return Mapping(template, _counted(build, len(compiler.queries)), tuple(compiler.queries))
+
+
+def _counted(build: _Build, queries: int) -> _Build:
+    """Count one step for each query of a large mapping; those of a small one take less time than to count them."""
+    if queries <= LARGE:
+        return build
+
+    def counted(root: JsonValue) -> JsonValue | Missing:
+        spend(queries)
+        return build(root)
+
+    return counted
 
 
 class _Literal:

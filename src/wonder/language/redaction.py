@@ -85,8 +85,21 @@ class Redactor:
 
         A number that is a secret becomes a text, and so does what is no JSON and can't be looked through.
         """
+        size = self.clues_size(value)
+        return value if size == 0 else self.without_clues(value) if size else _UNREADABLE  # type: ignore[return-value]
+
+    def clues_size(self, value: object) -> int | None:
+        """Return how many bytes have to be looked at one by one: 0 without a clue to a secret, None if nobody can."""
         try:
-            redacted: T = self._walk(value) if self._clues_in(_encoded(value).lower()) else value
+            encoded = _encoded(value)
+            return len(encoded) if self._clues_in(encoded.lower()) else 0
+        except Exception:
+            return None  # It is no JSON, or has no end: it can't be kept anyway.
+
+    def without_clues(self, value: T) -> T:
+        """Do what `value` does with one that has clues; where these were put on purpose, a megabyte takes seconds."""
+        try:
+            redacted: T = self._walk(value)
         except Exception:
             return _UNREADABLE  # type: ignore[return-value]  # it can't be kept anyway
         return redacted
@@ -97,9 +110,10 @@ class Redactor:
             return self.text(value)
         if isinstance(value, dict):
             redacted: dict[Any, Any] = {}
+            numbers: dict[Any, int] = {}
             for key, held in value.items():
                 shown = self.text(key) if isinstance(key, str) else key
-                redacted[_free_key(shown, redacted)] = self._walk(held)
+                redacted[_free_key(shown, redacted, numbers)] = self._walk(held)
             same = all(map(_is_same, redacted, value)) and all(map(_is_same, redacted.values(), value.values()))
             return value if same else redacted
         if isinstance(value, list | tuple):
@@ -215,10 +229,15 @@ def _is_same(one: object, other: object) -> bool:
     return one is other
 
 
-def _free_key(key: Any, taken: dict[Any, Any]) -> Any:
-    """Return a key that is not taken: two that hold secrets may look the same now."""
-    free, number = key, 1
+def _free_key(key: Any, taken: dict[Any, Any], numbers: dict[Any, int]) -> Any:
+    """Return a key that is not taken: two that hold secrets may look the same now, and so may all of a million.
+
+    `numbers` has the last one that was tried for each key, so that none is tried twice.
+    """
+    free, number = key, numbers.get(key, 1)
     while free in taken:
         number += 1
         free = f"{key} ({number})"
+    if free is not key:
+        numbers[key] = number
     return free

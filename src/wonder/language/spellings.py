@@ -6,7 +6,7 @@ In upper or lower case is no spelling of its own for ASCII: who looks for them t
 import html
 import json
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import a85encode, b32encode, b32hexencode, b64encode, b85encode, urlsafe_b64encode
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
@@ -58,6 +58,9 @@ def _spellings(text: str) -> Iterator[str]:
         # A whole document of JSON is often what is encoded.
         escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         yield from _base64(escaped.encode("utf-8", "surrogatepass")) if escaped != text else ()
+    yield from _base32(raw)
+    yield from _base85(raw)
+    yield from _all_escaped(text, raw)
     yield raw.hex()
     # As Windows and PowerShell write texts.
     for form in ("utf-16-le", "utf-16-be"):
@@ -122,3 +125,42 @@ def _base64(raw: bytes) -> Iterator[str]:
             for length in _LINE_LENGTHS if before == 0 else ():
                 if len(whole) > length:
                     yield from (whole[start : start + length] for start in range(0, len(whole), length))
+
+
+def _base32(raw: bytes) -> Iterator[str]:
+    """Give the same in base32, where a character has 5 bits."""
+    for encode in (b32encode, b32hexencode):
+        for before in range(5):
+            encoded = encode(bytes(before) + raw).decode()
+            yield encoded[(before * 8 + 4) // 5 : (before + len(raw)) * 8 // 5]
+
+
+def _base85(raw: bytes) -> Iterator[str]:
+    """Give the same in base85, where 4 bytes are 5 characters that depend on all of them: those of whole groups.
+
+    At the end of what was encoded there may be a shorter group.
+    """
+    for encode in (a85encode, b85encode):
+        for skipped in range(4):
+            rest = raw[skipped:]
+            yield encode(rest[: len(rest) // 4 * 4]).decode()
+            yield encode(rest).decode()
+
+
+def _all_escaped(text: str, raw: bytes) -> Iterator[str]:
+    """Give how a text is written by those who escape every character, once and twice."""
+    units = text.encode("utf-16-be", "surrogatepass").hex()
+    every = [
+        "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)),
+        "".join(f"\\{byte:03o}" for byte in raw),
+    ]
+    if len(raw) <= _LONG:
+        every += [
+            "".join(f"\\{byte:o}" for byte in raw),
+            "".join(f"\\x{byte:02x}" for byte in raw),
+            "".join(f"%{byte:02x}" for byte in raw),
+        ]
+    for once in every:
+        yield once
+        if len(raw) <= _LONG:
+            yield once.replace("\\", "\\\\")

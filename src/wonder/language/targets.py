@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from wonder.errors import WonderError
 from wonder.language.paths import Path, PathSyntax, parse_dotted
+from wonder.language.steps import spend_on_elements
 from wonder.language.values import JsonValue, show_path
 
 
@@ -59,6 +60,7 @@ def write(root: dict[str, JsonValue], path: Path, value: JsonValue) -> tuple[dic
         name, key = path
         inside = root.get(name)  # type: ignore[arg-type]  # the first segment is a root's name
         if type(inside) is dict and type(key) is str:
+            spend_on_elements(len(inside))
             return {**root, name: {**inside, key: value}}, _changed(path, value)  # type: ignore[dict-item]  # see above
     new_root = dict(root)
     holder: dict[str, JsonValue] | list[JsonValue] = new_root
@@ -73,8 +75,10 @@ def write(root: dict[str, JsonValue], path: Path, value: JsonValue) -> tuple[dic
             return new_root, Change(path[: depth + 1], made)
         inner = holder[segment]  # type: ignore[index]  # _exists has just looked the segment up
         if isinstance(inner, dict):
+            spend_on_elements(len(inner))
             inner = dict(inner)
         elif isinstance(inner, list):
+            spend_on_elements(len(inner))
             inner = list(inner)
         else:
             raise TargetUnwritable(

@@ -1,6 +1,7 @@
 """JSON values: what may enter (CTX-7), and how a value is written as text."""
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from math import isfinite
 from typing import Any, Final, NoReturn, TypeAlias
@@ -15,6 +16,12 @@ MAX_DEPTH = 200
 MAX_BYTES = 16_000_000
 # Turning digits into an integer costs the square of their number, and a document may hold many such integers.
 MAX_DIGITS = 10_000
+# So a long integer counts as if it had a byte more for so many pairs of its digits: all of a value take a fraction of a
+# second to read or write, and not ten.
+_DIGIT_PAIRS: Final = 64
+_FEW_DIGITS: Final = 100
+# A document of less can't hold enough of them to matter.
+_SMALL: Final = 50_000
 _PLAIN_KEYS: Final = 100
 _PLAIN_LENGTH: Final = 1_000
 _WORD: Final = 2**63
@@ -54,7 +61,7 @@ def parse_json(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> JsonValue:
     elif len(text) > max_bytes:
         raise BadValue(f"the document has {len(text):,} characters; the limit is {max_bytes:,} bytes")
     try:
-        value = _DECODER.decode(text)
+        value = (_DECODER if len(text) < _SMALL else _decoder(_Integers(max_bytes))).decode(text)
     except json.JSONDecodeError as error:
         raise BadValue(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
@@ -131,7 +138,7 @@ def _check(value: object, path: tuple[str | int, ...], depth_left: int) -> int:
             digits = max(value.bit_length() - 1, 0) * 30103 // 100000 + 1
             if digits > MAX_DIGITS:
                 raise BadValue(f"an integer of about {digits:,} digits; the limit is {MAX_DIGITS:,}", path)
-            return digits
+            return digits if digits <= _FEW_DIGITS else digits + digits * digits // _DIGIT_PAIRS
         case float():
             if not isfinite(value):
                 raise BadValue(f"{value} is not a JSON number; use null or a text", path)
@@ -189,6 +196,20 @@ def _integer(digits: str) -> int:
     return int(Decimal(digits))
 
 
+class _Integers:
+    """Reads the integers of one document as long as they are not too much together."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._left = max_bytes
+
+    def __call__(self, digits: str) -> int:
+        if len(digits) > _FEW_DIGITS:
+            self._left -= len(digits) + len(digits) ** 2 // _DIGIT_PAIRS
+            if self._left < 0:
+                raise BadValue("the document has too many long integers, which take the square of their digits to read")
+        return _integer(digits)
+
+
 def _real(digits: str) -> float:
     value = float(digits)
     if not isfinite(value):
@@ -223,8 +244,12 @@ def _encode_slowly(value: JsonValue, *, sort_keys: bool) -> str:
             )
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_real, parse_constant=_refuse_constant
-)
+def _decoder(integer: Callable[[str], int]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_object, parse_int=integer, parse_float=_real, parse_constant=_refuse_constant
+    )
+
+
+_DECODER = _decoder(_integer)
 _ENCODER = msgspec.json.Encoder()
 _CANONICAL_ENCODER = msgspec.json.Encoder(order="deterministic")

@@ -63,7 +63,7 @@ class Incoming(_OpenFile):
         """Make the file, and lock it."""
         with self._used():
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor = os.open(self._path, flags, 0o644)
+            self._descriptor = os.open(self._path, flags, 0o600)
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
     def write(self, content: bytes) -> None:
@@ -110,7 +110,8 @@ def make_folder(folder: Path) -> None:
     """Make a folder with those above it, durably."""
     if not folder.is_dir():
         make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        # Whatever the umask: what runs have stored is for the user alone that runs them.
+        folder.mkdir(0o700, exist_ok=True)
         make_durable(folder.parent)
 
 

@@ -1,7 +1,7 @@
 """An object store that is a bucket of S3, or of anything that speaks like it.
 
 The key of content is known when its end is. Until then it is held here: in memory, and what is larger in a file without
-a name, of which a crash leaves nothing.
+a name, of which a crash leaves nothing. The driver is optional and takes long to load, so functions import it.
 """
 
 import asyncio

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
+from wonder.actions.copied_values import take_value
 from wonder.actions.protocol import Origin
-from wonder.actions.taking import take_value
 from wonder.language.values import BadValue, JsonValue
 
 MESSAGES_MAX: Final = 1_000

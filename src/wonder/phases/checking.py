@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from wonder.definitions.faults import Path
-from wonder.definitions.records.implementations import Sleep
+from wonder.definitions.records.implementation_fields import Moment
 from wonder.language.refs import is_ref, refs_in
 from wonder.language.schemas import Schema, describe, disjoint, schema_faults
 from wonder.language.schemas.composing import list_schema, object_schema
@@ -25,6 +25,7 @@ ERRORS_MAX = 1_000
 
 _LIST: Schema = {"type": "array"}
 _MOMENT: Schema = {"type": "string", "format": "date-time"}
+_MOMENT_FORM: TypeAdapter[str] = TypeAdapter(Moment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class _Checking:
             flow.check_ref(text, {"type": "string"}, "sleep.until", required=True)
             return
         try:
-            Sleep(until=plain_text(text))
+            _MOMENT_FORM.validate_python(plain_text(text))
         except ValidationError:
             message = f"Expected a moment, as in 2030-01-31T08:00:00Z, or a ref, but got '{text[:200]}'"
             actual: Schema = {"const": text}

@@ -23,6 +23,14 @@ class ToolSchemas:
 
 
 @dataclass(frozen=True, slots=True)
+class Unchecked:
+    """A tool that nobody was allowed to ask for: it may take and give anything, and its author is warned."""
+
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TransformTypes:
     """`Input` and `Output` of a transform."""
 
@@ -43,5 +51,5 @@ class TypeFault:
 class Known:
     """All that a check needs: for a tool that can't be known, why; for a transform that is none, its faults."""
 
-    tools: Mapping[ToolName, ToolSchemas | str] = field(default_factory=dict)
+    tools: Mapping[ToolName, ToolSchemas | Unchecked | str] = field(default_factory=dict)
     transforms: Mapping[str, TransformTypes | tuple[TypeFault, ...]] = field(default_factory=dict)

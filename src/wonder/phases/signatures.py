@@ -6,7 +6,7 @@ from functools import lru_cache
 from wonder.language.schemas import Schema, describe, disjoint, schema_faults
 from wonder.language.values import encode_json, parse_json
 from wonder.phases.errors import PhaseError
-from wonder.phases.known import Known, ToolName, ToolSchemas, TransformTypes, TypeFault
+from wonder.phases.known import Known, ToolName, ToolSchemas, TransformTypes, TypeFault, Unchecked
 from wonder.phases.records import PhaseStep
 from wonder.phases.sources import ANYTHING
 from wonder.phases.structure import kinds_of
@@ -48,6 +48,8 @@ def _tool(step: PhaseStep, known: Known) -> Signature:
     name = ToolName(step.tool.connection_id, step.tool.tool_name)
     schemas = known.tools.get(name, "its schemas are not known")
     taker = f"The tool '{name.tool_name}'"
+    if isinstance(schemas, Unchecked):
+        return Signature(ANYTHING, None, taker)
     if not isinstance(schemas, ToolSchemas):
         message = f"Nothing is known of the tool '{name.tool_name}' of '{name.connection_id}': {schemas}"
         error = PhaseError("missing_schema", "", "tool", message=message, path=("tool",))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 from wonder.language.schemas import Schema, closest, describe, shape_at
 from wonder.language.schemas.composing import either_schema
@@ -105,8 +105,10 @@ class Sight:
                 return self._item(ref)
             case "index":
                 return Source({"type": "integer", "minimum": 0}) if self.item is not None else _no_item(text)
-            case _:
+            case "step":
                 return self._step(ref)
+            case _:
+                assert_never(ref.root)
 
     def _step(self, ref: Ref) -> Source | Unreadable:
         if ref.step in self.steps:

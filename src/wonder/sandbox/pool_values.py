@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from wonder.language.foreign_json import read_as
 from wonder.language.values import MAX_DEPTH, BadValue, JsonValue, check_value, encode_json, show_path
 from wonder.sandbox.pool_errors import TransformFailed
 from wonder.sandbox.worker import BROKEN, OUT_OF_MEMORY, OUT_OF_TIME, OUTPUT, REFUSED, REQUEST, THROWN
@@ -15,7 +16,11 @@ from wonder.sandbox.worker import BROKEN, OUT_OF_MEMORY, OUT_OF_TIME, OUTPUT, RE
 _EXACT: Final = 2**53
 _AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
 _MANY_ZEROS: Final = b"0" * 16
-_FRAME: Final = re.compile(r"at (.*) \(<input>:([0-9]+):[0-9]+\)")
+# From the beginning of a line, and with few digits: the author's code can make a stack of anything.
+_FRAME: Final = re.compile(r"^[ \t]*at (.*) \(<input>:([0-9]{1,9}):[0-9]{1,9}\)", re.MULTILINE)
+# As long as worker_faults.js shows them, and paths; that runs in the author's world, so it is cut here once more.
+_SHOWN_MAX: Final = 2_000
+_PATH_MAX: Final = 8
 _OURS: Final = "__run"
 _TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _AS_ROUND: Final = bytes.maketrans(b"[]{}", b"()()")
@@ -66,6 +71,9 @@ def read_output(content: bytes) -> JsonValue:
         raise _not_json(f"it is nested deeper than {MAX_DEPTH} levels", ()) from None
     except BadValue as error:
         raise _not_json(error.reason, error.path) from None
+    except (OverflowError, ValueError):
+        # A worker that works writes JSON: whatever this one is, it is no longer trusted.
+        raise crashed("its answer is not JSON") from None
 
 
 def failure(kind: bytes, content: bytes, *, time_ms: int, memory_bytes: int) -> TransformFailed:
@@ -78,7 +86,7 @@ def failure(kind: bytes, content: bytes, *, time_ms: int, memory_bytes: int) -> 
         return _threw(_told(content, _Thrown, _Thrown()))
     if kind == REFUSED:
         refused = _told(content, _Refused, _Refused())
-        return _not_json(refused.reason, tuple(refused.path))
+        return _not_json(refused.reason, tuple(refused.path[:_PATH_MAX]))
     shown = content.decode("utf-8", "replace") if kind == BROKEN else f"an answer of the kind {kind!r}"
     return crashed(shown)
 
@@ -108,7 +116,7 @@ def _out_of_memory(memory_bytes: int) -> TransformFailed:
 def _threw(told: "_Thrown") -> TransformFailed:
     name, message = _storable(told.name), _storable(told.message)
     details: dict[str, JsonValue] = {"type": name, "message": message}
-    frame = _FRAME.search(told.stack)
+    frame = _FRAME.search(told.stack[:_SHOWN_MAX])
     if frame and frame[1] != _OURS:
         details["line"] = int(frame[2])
     shown = ": ".join(part for part in (name, message) if part) or "something without a message"
@@ -169,8 +177,8 @@ def _has_many_digits(text: bytes) -> bool:
 def _told(content: bytes, form: type[_Told], otherwise: _Told) -> _Told:
     """Read what a worker says of a failure: in the words of the author's code, if that has meddled with them."""
     try:
-        return msgspec.json.decode(content, type=form)
-    except msgspec.MsgspecError:
+        return read_as(content, form)
+    except BadValue:
         return otherwise
 
 
@@ -193,4 +201,5 @@ def _is_harmless(content: bytes) -> bool:
 
 
 def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode().replace("\x00", "\N{REPLACEMENT CHARACTER}")
+    shown = text[:_SHOWN_MAX].encode("utf-8", "replace").decode()
+    return shown.replace("\x00", "\N{REPLACEMENT CHARACTER}")

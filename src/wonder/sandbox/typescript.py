@@ -9,7 +9,7 @@ import msgspec
 
 from wonder.errors import WonderError
 from wonder.language.schemas import Schema, schema_faults
-from wonder.sandbox.typescript_process import CompilerLimits, CompilerProcess
+from wonder.sandbox.typescript_process import CompileBudget, CompilerLimits, CompilerProcess
 
 SOURCE_BYTES_MAX: Final = 128 * 1024
 _IDLE_SECONDS: Final = 60.0
@@ -45,11 +45,17 @@ class InvalidTypeScript(WonderError):
         self.faults = faults
 
 
-class _Order:
-    """A source to be compiled, and the answer that somebody waits for."""
+class CompileBudgetSpent(InvalidTypeScript):
+    """A source was not compiled, because others of the same deployment have taken all the time there was for them."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    code = "COMPILE_BUDGET_SPENT"
+
+
+class _Order:
+    """A source to be compiled, who pays for it, and the answer that somebody waits for."""
+
+    def __init__(self, source: str, budget: CompileBudget) -> None:
+        self.source, self.budget = source, budget
         self.answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
 
@@ -71,15 +77,18 @@ class TypeScriptCompiler:
         """The numbers of the processes in which the compiler is loaded now."""
         return [process.pid for process in self._lanes.values() if process]
 
-    async def compile(self, source: str) -> CompiledTransform:
-        """Compile a transform; raises InvalidTypeScript with all that is wrong with it, or CompilerNotStarted."""
+    async def compile(self, source: str, budget: CompileBudget | None = None) -> CompiledTransform:
+        """Compile a transform; raises InvalidTypeScript with all that is wrong with it, or CompilerNotStarted.
+
+        What it takes is paid from the budget; when that is spent already, CompileBudgetSpent is raised.
+        """
         _check_text(source)
-        order = _Order(source)
+        order = _Order(source, budget or CompileBudget())
         self._waiting.put_nowait(order)
         is_long = self._waiting.qsize() > _LONG_QUEUE and len(self._lanes) < self._lanes_max
         if not self._lanes or is_long:
             self._lanes[asyncio.create_task(self._run_lane())] = None
-        return _taken(await order.answer, source)
+        return _taken(await order.answer, order, self._limits)
 
     async def close(self) -> None:
         """End the compiler's processes, and what they compile; they are started again when they are needed."""
@@ -117,10 +126,10 @@ class TypeScriptCompiler:
 
     async def _serve(self, lane: asyncio.Task[None], order: _Order) -> None:
         try:
-            answer = await self._ask(lane, order.source)
+            answer = await self._ask(lane, order)
             if answer.get("stopped") == "death":
                 # Somebody may have ended it who did not mean this source.
-                answer = await self._ask(lane, order.source)
+                answer = await self._ask(lane, order)
         except asyncio.CancelledError:
             order.answer.cancel()
             raise
@@ -131,11 +140,14 @@ class TypeScriptCompiler:
         if not order.answer.done():
             order.answer.set_result(answer)
 
-    async def _ask(self, lane: asyncio.Task[None], source: str) -> dict[str, Any]:
+    async def _ask(self, lane: asyncio.Task[None], order: _Order) -> dict[str, Any]:
+        if order.budget.is_spent:
+            return {"stopped": "budget"}
         process = self._lanes[lane]
         if process is None or process.has_ended:
             process = self._lanes[lane] = await CompilerProcess.start(self._limits)
-        answer = await process.ask(source)
+        answer, cpu_seconds = await process.ask(order.source)
+        order.budget.spend(cpu_seconds)
         if "stopped" in answer:
             # What it was at may have been left half done.
             self._lanes[lane] = None
@@ -157,11 +169,19 @@ def _check_text(source: str) -> None:
             raise InvalidTypeScript((TypeScriptFault(message, before.count("\n") + 1, column),))
 
 
-def _taken(answer: dict[str, Any], source: str) -> CompiledTransform:
+def _taken(answer: dict[str, Any], order: _Order, limits: CompilerLimits) -> CompiledTransform:
     if "stopped" in answer:
-        why = answer.get("message", "").partition("\n")[0]
-        line, column = _deepest(source) if answer["stopped"] == "stack" else (1, 1)
-        raise InvalidTypeScript((TypeScriptFault(_STOPPED[answer["stopped"]].format(why), line, column),))
+        stopped = answer["stopped"]
+        line, column = _deepest(order.source) if stopped == "stack" else (1, 1)
+        message = _STOPPED[stopped].format(
+            why=answer.get("message", "").partition("\n")[0],
+            seconds=limits.cpu_seconds,
+            megabytes=limits.memory_bytes >> 20,
+            budget=order.budget.cpu_seconds,
+        )
+        raise (CompileBudgetSpent if stopped == "budget" else InvalidTypeScript)(
+            (TypeScriptFault(message, line, column),)
+        )
     if "faults" in answer:
         raise InvalidTypeScript(msgspec.convert(answer["faults"], tuple[TypeScriptFault, ...]))
     faults = tuple(
@@ -191,9 +211,13 @@ def _deepest(source: str) -> tuple[int, int]:
 
 
 _STOPPED: Final = {
-    "time": "the source takes too long to be compiled: some type may grow without end; write it more simply",
-    "memory": "the source takes too much memory to be compiled: some type may grow without end; write it more simply",
+    "time": "the source takes too long to be compiled: more than {seconds:g} seconds of computing, the budget of one "
+    "transform; some type may grow without end, write it more simply",
+    "memory": "the source takes too much memory to be compiled: more than {megabytes} MB, the budget of one transform; "
+    "some type may grow without end, write it more simply",
+    "budget": "the source was not compiled: the other transforms have taken {budget:g} seconds of computing, the "
+    "budget of one deployment; write their types more simply, or deploy in several files",
     "stack": "the source is nested too deeply to be compiled; give the inner parts names of their own",
     "death": "the compiler has ended while it compiled this source; write it more simply",
-    "fault": "the compiler fails at this source; write it more simply ({})",
+    "fault": "the compiler fails at this source; write it more simply ({why})",
 }

@@ -54,8 +54,9 @@ def _serve(compiler_path: str, folder: str, memory_bytes: int, seconds: float) -
     while request := _read():
         context.set_time_limit(seconds)
         _limit_cpu(seconds)
+        began = time.process_time()
         answer, is_sound = _compiled(compile, request.decode("ascii"))
-        _write(answer.encode())
+        _write(b'{"cpu_seconds":%.3f,"answer":%s}' % (time.process_time() - began, answer.encode()))
         if not is_sound:
             return  # What was interrupted may have been left half done.
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from wonder.storage.definitions import D, Owner, lock_owners
 from wonder.storage.named_resources import N, load_resource
+from wonder.storage.naming import fields_that_name
 from wonder.storage.resource_errors import InUse, NotFound, User
 from wonder.storage.run_needs import runs_needing_definition, runs_needing_resource
 from wonder.storage.store import Row, Transaction
@@ -12,6 +13,7 @@ from wonder.storage.tables import Table, table_of
 # Kinds that others name at a version, and kinds that others name without one, taking the newest.
 _PINNED = frozenset({"task_defs", "action_defs", "workflow_defs"})
 _FLOATING = frozenset({"workflow_defs", "prompt_specs", "artifact_types"})
+_WITH_OTHER_USERS = frozenset({"model_profiles", "workflows", "schedules"})
 
 
 async def archive_definition(
@@ -40,7 +42,10 @@ async def archive_resource(transaction: Transaction, kind: type[N], id: str, *, 
     table = table_of(kind)
     resource = await load_resource(transaction, kind, id)
     await lock_owners(transaction, [Owner("project", resource.project_id)])
-    users = [_user(row) for row in await transaction.fetch(f"users({table.name})", id)]
+    rows = await _actions_that_name(transaction, table, id)
+    if table.name in _WITH_OTHER_USERS:
+        rows += await transaction.fetch(f"users({table.name})", id)
+    users = [_user(row) for row in rows]
     runs = await runs_needing_resource(transaction, table.name, id)
     if users or runs:
         raise InUse(table.noun, resource.name, users, runs)
@@ -55,10 +60,19 @@ async def _users(
     if table.name in _PINNED:
         rows += await transaction.fetch(f"pinned_users({table.name})", id, version)
     if table.name in _FLOATING and is_last:
-        rows += await transaction.fetch(f"floating_users({table.name})", id)
-        if table.name == "artifact_types":
+        rows += await _actions_that_name(transaction, table, id)
+        if table.name == "workflow_defs":
+            rows += await transaction.fetch("floating_users(workflow_defs)", id)
+        elif table.name == "artifact_types":
             rows += await transaction.fetch("indexes_of_artifact_type", id)
     return [_user(row) for row in rows]
+
+
+async def _actions_that_name(transaction: Transaction, table: Table[Any], id: str) -> list[Row]:
+    rows: list[Row] = []
+    for kind, field in fields_that_name(table.name):
+        rows += await transaction.fetch("actions_that_name", id, kind, field)
+    return rows
 
 
 def _owner(row: Row) -> Owner:

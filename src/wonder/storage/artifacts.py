@@ -126,11 +126,10 @@ async def _inherits(reader: Reader, child: RunHeader, parent: RunHeader) -> bool
     if node is None:
         return False
     task = await load_definition(reader, TaskDef, node.task_id, node.task_version)
-    for step in task.steps:
-        action = await load_definition(reader, ActionDef, step.action_id, step.action_version)
-        if action.kind == "workflow_call":
-            return bool(action.implementation.get("inherit_artifacts"))
-    return False
+    # Only a call can have made the child, and it is the sole step of its task (LAY-3).
+    call = task.steps[0]
+    action = await load_definition(reader, ActionDef, call.action_id, call.action_version)
+    return bool(action.implementation.get("inherit_artifacts"))
 
 
 def _page(rows: list[dict[str, Value]], limit: int) -> Page[Artifact]:

@@ -3,18 +3,20 @@
 import re
 from collections.abc import Iterable
 
-from wonder.definitions.catalog import Catalog, Found, Stored
+from wonder.definitions.catalog import Allowed, Catalog, Found, Stored
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.references import Reference, ResourceKind
+from wonder.definitions.secret_scopes import SecretScope
 from wonder.storage.definitions import Owner, load_definition, load_triggers, owner_of
 from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.names import find_definition
 from wonder.storage.resource_errors import AmbiguousName, NotFound
+from wonder.storage.secrets import list_secrets
 from wonder.storage.store import Reader
-from wonder.storage.tenancy import load_library, load_project
+from wonder.storage.tenancy import load_library, load_project, load_workspace
 
 _DEFINITIONS: dict[ResourceKind, type[WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType]] = {
     "workflow": WorkflowDef,
@@ -48,6 +50,17 @@ async def load_catalog(reader: Reader, project_id: str, references: Iterable[Ref
     workflows = [one.record for candidates in found.values() for one in candidates]
     named = [record for record in workflows if isinstance(record, WorkflowDef) and record.project_id is not None]
     return Catalog(found, actions, await _triggered(reader, project_id, named))
+
+
+async def load_allowed(reader: Reader, project_id: str) -> Allowed:
+    """Load what the operator allows a project."""
+    project = await load_project(reader, project_id)
+    workspace = await load_workspace(reader, project.workspace_id)
+    secrets: dict[str, SecretScope | None] = {}
+    for secret in await list_secrets(reader, project_id):
+        # The project's own comes first, and counts.
+        secrets.setdefault(secret.name, secret.scope)
+    return Allowed(workspace.settings, project.settings, project_id, secrets)
 
 
 async def _triggered(reader: Reader, project_id: str, workflows: Iterable[WorkflowDef]) -> dict[str, list[str]]:

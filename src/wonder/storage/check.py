@@ -8,6 +8,7 @@ from typing import Literal
 
 from wonder.errors import WonderError
 from wonder.storage.migrate import applied_migrations, pending_migrations
+from wonder.storage.runs.leases import is_held
 from wonder.storage.store import Dialect, Store
 
 FINDINGS_MAX = 100
@@ -26,7 +27,7 @@ class Finding:
 @cache
 def expected_tables(dialect: Dialect) -> tuple[str, ...]:
     """The tables that a database of this Wonder has."""
-    schema = (files("wonder.storage") / "schema" / f"{dialect}.sql").read_text("utf-8")
+    schema = (files("wonder.storage") / dialect / "schema.sql").read_text("utf-8")
     return tuple(_TABLE.findall(schema))
 
 
@@ -38,7 +39,8 @@ async def check_database(store: Store) -> list[Finding]:
         if tables:
             # The questions below are about rows of tables that are not all there.
             return migrations + tables
-        return migrations + await _check_integrity(store) + await _check_rows(store)
+        journal = [] if migrations else await _check_journal(store)
+        return migrations + await _check_integrity(store) + await _check_rows(store) + journal
     except WonderError as error:
         return [Finding("error", error.code, str(error))]
 
@@ -66,6 +68,14 @@ async def _check_tables(store: Store) -> list[Finding]:
 async def _check_integrity(store: Store) -> list[Finding]:
     rows = await store.fetch("integrity_faults")
     return [Finding("error", "DAMAGED", f"{fault!s}; restore a backup") for (fault,) in rows[:FINDINGS_MAX]]
+
+
+async def _check_journal(store: Store) -> list[Finding]:
+    # While an engine runs, the journal is its own, and changes.
+    if await is_held(store):
+        return []
+    repair = "see what is lost with: wonder db repair"
+    return [Finding("error", "JOURNAL_DAMAGED", f"{reason}; {repair}") for reason in await store.journal_faults()]
 
 
 async def _check_rows(store: Store) -> list[Finding]:

@@ -1,11 +1,9 @@
 """Stores a checked bundle: everything that it holds in one transaction, or nothing (RES-2, FIL-6)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct, field
 
-from wonder.context.names import whole_name
-from wonder.context.plan import plan_context, table_prefix
 from wonder.definitions.binding import Binder, Bound
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.content import fields_of
@@ -22,14 +20,14 @@ from wonder.definitions.records.schedules import Schedule, ScheduleBody
 from wonder.definitions.records.tenancy import Library
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, ResourceKind
-from wonder.storage.context_tables import register_context_tables
+from wonder.storage.context_tables import make_context_tables
 from wonder.storage.definitions import Definition, Owner, StoredVersion, add_triggers, create_versions, lock_owners
 from wonder.storage.named_resources import ensure_resource, find_resource, put_resource
 from wonder.storage.names import ids_of_names
 from wonder.storage.phase_forms import put_phase_form
 from wonder.storage.resource_errors import NotFound, ServerFixed
 from wonder.storage.schedules import put_schedule
-from wonder.storage.store import Clock, Dialect, NewId, Store, Transaction
+from wonder.storage.store import Dialect, NewId, Store, Transaction, UtcNow
 from wonder.storage.tenancy import Home, create_library, find_library, load_workspace
 
 _Key = tuple[str | None, ResourceKind, str]
@@ -41,17 +39,30 @@ class Deployed(Struct):
 
     main: StoredVersion | None = None
     workflows: list[StoredVersion] = field(default_factory=list)
+    bindings: dict[str, Workflow] = field(default_factory=dict)
+    """What the project calls by the names of these workflows."""
     others: list[tuple[ResourceKind, StoredVersion]] = field(default_factory=list)
     schedules: list[tuple[str, bool]] = field(default_factory=list)
     """The names of its schedules, and whether each was new or changed."""
 
 
 async def deploy_bundle(
-    store: Store, bundle: Bundle, catalog: Catalog, home: Home, *, clock: Clock, new_id: NewId
+    store: Store,
+    bundle: Bundle,
+    catalog: Catalog,
+    home: Home,
+    *,
+    clock: UtcNow,
+    new_id: NewId,
+    allow_mcp: Collection[str] = (),
 ) -> Deployed:
-    """Store a bundle in a project, and its libraries in the project's workspace."""
+    """Store a bundle in a project, and its libraries in the project's workspace.
+
+    The MCP servers in `allow_mcp` may be changed although the workspace allows them by name; raises ServerFixed.
+    """
     async with store.transaction() as transaction:
         deployment = _Deployment(transaction, store.dialect, catalog, home, clock(), new_id)
+        deployment.may_change = frozenset(allow_mcp)
         return await deployment.run(bundle)
 
 
@@ -74,6 +85,7 @@ class _Deployment:
         self._bound: dict[_Key, Bound] = {}
         self._bound_by_id: dict[str, Bound] = {}
         self._deployed = Deployed()
+        self.may_change: frozenset[str] = frozenset()
 
     async def run(self, bundle: Bundle) -> Deployed:
         project = Owner("project", self._home.project_id)
@@ -132,7 +144,8 @@ class _Deployment:
             server = McpServer.model_validate(self._named(name) | chosen | {"connection": connection})
             put = await put_resource(self._transaction, server)
             # Allowed was what an admin has seen; a file that could change it would be allowed to run anything.
-            if put.is_changed and not put.is_new and (name in allowed or put.record.id in allowed):
+            is_fixed = (name in allowed or put.record.id in allowed) and name not in self.may_change
+            if put.is_changed and not put.is_new and is_fixed:
                 raise ServerFixed(name)
             self._bind(None, "mcp_server", name, put.record.id)
 
@@ -168,7 +181,8 @@ class _Deployment:
             if version.is_new:
                 triggers = binder.triggers(drafts[version.name], version.id, version.version)
                 await add_triggers(self._transaction, triggers)
-                await self._context_tables(record, version)
+                of = (version.id, version.version)
+                await make_context_tables(self._transaction, self._dialect, record, version.name, of, at=self._now)
             if part.library is not None:
                 self._deployed.others.append(("workflow", version))
                 continue
@@ -185,34 +199,12 @@ class _Deployment:
             self._bind(library, kind, stored.name, stored.id, stored.version)
             self._deployed.others.append((kind, stored))
 
-    async def _context_tables(self, record: WorkflowDef, version: StoredVersion) -> None:
-        plan = plan_context(
-            table_prefix(version.id, version.version),
-            input_schema=record.input_schema,
-            context_schema=record.context_schema,
-            output_schema=record.output_schema,
-        )
-        view = await self._view_name(version)
-        for statement in plan.ddl(self._dialect) + plan.view(self._dialect, view):
-            await self._transaction.run(statement)
-        tables = [table.name for table in plan.tables]
-        await register_context_tables(self._transaction, version.id, version.version, tables, at=self._now)
-        await register_context_tables(self._transaction, version.id, version.version, [view], at=self._now, kind="view")
-
-    async def _view_name(self, version: StoredVersion) -> str:
-        """Name a workflow's view after it; one that another workflow has already gets a part of the id as well."""
-        name = whole_name(f"context_{version.name}")
-        owners = await self._transaction.fetch("owner_of_context_table", name)
-        if not owners or owners[0][0] == version.id:
-            return name
-        return whole_name(f"context_{version.id[-8:].lower()}_{version.name}")
-
     async def _workflow(self, version: StoredVersion, description: str) -> None:
         """Bind a definition to the project under its name; what a person has set there stays (FIL-6)."""
         record = Workflow.model_validate(
             self._named(version.name) | {"workflow_def_id": version.id, "description": description}
         )
-        await ensure_resource(self._transaction, record)
+        self._deployed.bindings[version.name] = (await ensure_resource(self._transaction, record)).record
 
     async def _schedules(self, bundle: Bundle) -> None:
         for name, draft in bundle.schedules.items():

@@ -1,5 +1,8 @@
 """What can go wrong between Wonder and its database, one class per thing that a caller could do about it."""
 
+from collections.abc import Sequence
+from typing import Final
+
 from wonder.errors import WonderError
 
 
@@ -187,6 +190,20 @@ class StoreClosed(WonderError):
         super().__init__("the store is closed; open it again")
 
 
+class JournalDamaged(WonderError):
+    """Results that counted are missing in the journal beside an SQLite database, and the engine does not begin."""
+
+    code = "JOURNAL_DAMAGED"
+
+    def __init__(self, database: str, reasons: Sequence[str]) -> None:
+        super().__init__(
+            f"results that were acknowledged are missing beside {database}: {'; '.join(reasons)}. Nothing was changed. "
+            "Put the missing files back or restore a backup; or see what is lost with: wonder db repair, and go on "
+            "without it with: wonder db repair --accept-loss"
+        )
+        self.database, self.reasons = database, list(reasons)
+
+
 class LeaseLost(WonderError):
     """Another process is the one that writes now; nothing of the transaction was kept (INV-5)."""
 
@@ -197,3 +214,7 @@ class LeaseLost(WonderError):
             "another process runs the engine of this database now, so nothing was written; "
             "stop this one, or let it claim the lease again"
         )
+
+
+PASSING: Final = (ConnectionLost, DatabaseBusy, DatabaseUnreachable)
+"""What may be over when the same thing is tried again."""

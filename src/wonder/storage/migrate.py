@@ -11,7 +11,8 @@ from msgspec import Struct
 from wonder.errors import WonderError
 from wonder.storage.clock import utc_now
 from wonder.storage.errors import DatabaseNewer, MigrationChanged, MigrationFailed
-from wonder.storage.store import Clock, Dialect, Reader, Store
+from wonder.storage.postgresql.reader_role import grant_to_readers
+from wonder.storage.store import Dialect, Reader, Store, UtcNow
 
 _FILE = re.compile(r"(?P<number>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
@@ -46,7 +47,7 @@ def _ignore() -> None:
 @cache
 def known_migrations(dialect: Dialect) -> tuple[Migration, ...]:
     """Read the migrations that this Wonder ships, in order."""
-    folder = files("wonder.storage") / "migrations" / dialect
+    folder = files("wonder.storage") / dialect / "migrations"
     matches = [match for file in folder.iterdir() if (match := _FILE.fullmatch(file.name))]
     found = [
         Migration(int(match["number"]), match["name"], (folder / match[0]).read_text("utf-8")) for match in matches
@@ -68,7 +69,7 @@ async def pending_migrations(store: Store) -> list[Migration]:
     return _pending(store, await applied_migrations(store))
 
 
-async def migrate(store: Store, *, clock: Clock = utc_now, on_begin: Callable[[], None] = _ignore) -> list[Migration]:
+async def migrate(store: Store, *, clock: UtcNow = utc_now, on_begin: Callable[[], None] = _ignore) -> list[Migration]:
     """Apply what is missing and return it; another process doing the same is waited for.
 
     `on_begin` is called in the moment when the database begins to work on it, which takes some time.
@@ -83,7 +84,7 @@ async def migrate(store: Store, *, clock: Clock = utc_now, on_begin: Callable[[]
 
 
 async def _apply_next(
-    store: Store, clock: Clock, on_begin: Callable[[], None]
+    store: Store, clock: UtcNow, on_begin: Callable[[], None]
 ) -> tuple[list[Migration], list[Migration]]:
     """Apply the next one; to a new database all, so that there is no moment when it has some of them.
 
@@ -97,7 +98,7 @@ async def _apply_next(
 
 
 async def _apply(
-    store: Store, clock: Clock, on_begin: Callable[[], None], *, at_once: bool = True
+    store: Store, clock: UtcNow, on_begin: Callable[[], None], *, at_once: bool = True
 ) -> tuple[list[Migration], list[Migration]]:
     async with store.transaction() as transaction:
         await transaction.fetch("lock_migrations")
@@ -116,6 +117,9 @@ async def _apply(
                 raise MigrationFailed(store.address, portion[0].number, portion[0].name, str(error)) from error
         rows = [(one.number, one.name, one.sha256, clock(), _version()) for one in migrations]
         await transaction.execute_many("record_migration", rows)
+        if applied and store.dialect == "postgresql":
+            # A view that was made anew has lost what it granted.
+            await grant_to_readers(transaction)
         return migrations, missing[len(migrations) :]
 
 

@@ -1,12 +1,14 @@
 """Opening the database that an address names, with its tables brought up to date."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal, TypeAlias
 
 from wonder.storage.clock import utc_now
 from wonder.storage.errors import DatabaseNotMigrated, DatabaseUnreachable, DriverMissing
+from wonder.storage.file_modes import FOLDER_MODE, files_of_database, make_file, narrow
 from wonder.storage.migrate import migrate, pending_migrations
-from wonder.storage.store import Clock, Store
+from wonder.storage.store import Store, UtcNow
 from wonder.storage.url import PostgresAddress, SqliteAddress, parse_url
 
 BUSY_SECONDS = 30.0
@@ -21,7 +23,7 @@ async def open_store(
     *,
     create: bool = True,
     migrations: Migrations = "apply",
-    clock: Clock = utc_now,
+    clock: UtcNow = utc_now,
     busy_seconds: float = BUSY_SECONDS,
     connections: int = CONNECTIONS,
     on_migration: Callable[[], None] = lambda: None,
@@ -39,7 +41,7 @@ async def open_store(
     if isinstance(address, SqliteAddress):
         _prepare_file(address, create)
         # Imported when it is used, as the other one is.
-        from wonder.storage.sqlite import SqliteStore
+        from wonder.storage.sqlite.store import SqliteStore
 
         store = opened = await SqliteStore.open(address, busy_seconds=busy_seconds)
     else:
@@ -69,17 +71,24 @@ def _prepare_file(address: SqliteAddress, create: bool) -> None:
     try:
         exists = address.path.exists()
         if create and folder.name == HOME and folder.parent.is_dir():
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(FOLDER_MODE, exist_ok=True)
+        if create and not exists and folder.is_dir():
+            # SQLite would make it readable for all whom the umask lets, and its log and shared memory like it.
+            make_file(address.path)
     except OSError as error:
         raise DatabaseUnreachable(address.shown, str(error.strerror or error)) from error
     if not create and not exists:
         raise DatabaseUnreachable(address.shown, "there is no such file; deploy or migrate first, or name another")
+    # One that can't be narrowed can still be used; `wonder doctor` reports it.
+    with suppress(OSError):
+        for place in (*([folder] if folder.name == HOME else []), *files_of_database(address.path)):
+            narrow(place)
 
 
 async def _open_postgres(address: PostgresAddress, busy_seconds: float, connections: int) -> Store:
     # Imported when it is used: asyncpg is an extra that most users of SQLite don't have.
     try:
-        from wonder.storage.postgres import PostgresStore
+        from wonder.storage.postgresql.store import PostgresStore
     except ModuleNotFoundError as error:
         raise DriverMissing(str(error.name), "postgres") from error
     return await PostgresStore.open(address, busy_seconds=busy_seconds, connections=connections)

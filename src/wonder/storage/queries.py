@@ -40,9 +40,9 @@ class Queries:
 @cache
 def load_queries(dialect: Dialect) -> Queries:
     """Read the shared queries, then the dialect's own, which replace shared ones of the same name."""
-    folder = files("wonder.storage") / "sql"
+    room = files("wonder.storage")
     named: dict[str, str] = {}
-    for place in (folder, folder / dialect):
+    for place in (room / "sql", room / dialect / "sql"):
         here: dict[str, str] = {}
         for file in sorted(place.iterdir(), key=lambda file: file.name):
             if file.name.endswith(".sql"):

@@ -1,5 +1,6 @@
 """What can be wrong with a request for a stored resource."""
 
+import shlex
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -130,8 +131,7 @@ class ServerFixed(WonderError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"the workspace allows the MCP server {name!r} as it is stored, and this would have it run or reach "
-            "something else; nothing was stored. Leave it out of the file, or have an admin take it out of "
-            "allowed_mcp_servers (wonder workspace set allowed_mcp_servers …), deploy, look at it with wonder mcp "
-            "list, and allow it again"
+            "something else; nothing was stored. Leave it out of the file, or have an admin look at it and deploy the "
+            f"file with --allow-mcp {shlex.quote(name)}"
         )
         self.name = name

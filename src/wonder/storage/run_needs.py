@@ -2,20 +2,13 @@
 
 from collections.abc import Iterable
 
+from wonder.storage.naming import fields_that_name
 from wonder.storage.resource_errors import LiveRuns
 from wonder.storage.store import Row, Transaction
 
 _SHOWN = 3
 _Version = tuple[str, int]
 """A workflow definition's id, and one of its versions."""
-# What actions name in their implementation, by its table: the kind of action, and the field.
-_NAMED_BY = {
-    "prompt_specs": ("llm_call", "prompt_spec_id"),
-    "artifact_types": ("write_artifact", "artifact_type_id"),
-    "model_profiles": ("llm_call", "model_profile_id"),
-    "mcp_servers": ("mcp_tool", "mcp_server_id"),
-    "vector_indexes": ("vector_search", "vector_index_id"),
-}
 
 
 async def runs_needing_definition(
@@ -34,7 +27,7 @@ async def runs_needing_definition(
         versions = []
     else:
         # A run keeps the version of a prompt that it found at its start (RES-4), so any may be needed.
-        versions = await transaction.fetch("versions_with_action_that_names", id, *_NAMED_BY[table])
+        versions = await _versions_naming(transaction, table, id)
     counted = None if table != "workflow_defs" else (id, version)
     return found + await _runs_of(transaction, _versions(versions), counted)
 
@@ -42,11 +35,19 @@ async def runs_needing_definition(
 async def runs_needing_resource(transaction: Transaction, table: str, id: str) -> LiveRuns:
     """Count the live runs that need a model profile, MCP server, vector index or workflow."""
     if table != "workflows":
-        versions = await transaction.fetch("versions_with_action_that_names", id, *_NAMED_BY[table])
+        versions = await _versions_naming(transaction, table, id)
         return await _runs_of(transaction, _versions(versions))
     own = _read(await transaction.fetch("live_runs_of_workflow", id, _SHOWN))
     # A run that has both would be counted twice; whether there is any is what matters then.
     return own or await _runs_of(transaction, _versions(await transaction.fetch("versions_that_trigger", id)))
+
+
+async def _versions_naming(transaction: Transaction, table: str, id: str) -> list[Row]:
+    """Give the workflow versions with an action, of whatever kind, that names a resource."""
+    found: list[Row] = []
+    for kind, field in fields_that_name(table):
+        found += await transaction.fetch("versions_with_action_that_names", id, kind, field)
+    return found
 
 
 async def _runs_of(

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from wonder.storage.file_modes import FOLDER_MODE
 from wonder.storage.sealing import Key, KeyRing, SecretKeyBad, new_key, read_keys
 from wonder.storage.url import SqliteAddress, parse_url
 
@@ -99,7 +100,7 @@ class KeySource:
         text = "".join(f"{key.text}\n" for key in keys)
         try:
             if self.path.parent.name == _HOME.name:
-                self.path.parent.mkdir(exist_ok=True)
+                self.path.parent.mkdir(FOLDER_MODE, exist_ok=True)
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(text)

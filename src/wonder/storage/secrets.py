@@ -5,11 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
+from wonder.definitions.secret_scopes import SecretScope
 from wonder.errors import WonderError
+from wonder.language.foreign_json import read_as
+from wonder.language.values import BadValue
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.sealing import KeyRing, SecretKeyMissing, new_key
 from wonder.storage.secret_keys import KeySource
-from wonder.storage.store import Clock, NewId, Reader, Row, Store, Transaction, Value
+from wonder.storage.store import NewId, Reader, Row, Store, Transaction, UtcNow, Value
 
 LENGTH_MIN: Final = 8
 LENGTH_MAX: Final = 65_536
@@ -39,6 +44,8 @@ class SecretSummary:
     created_at: str
     updated_at: str
     key_id: str
+    scope: SecretScope | None = None
+    """None for one that was stored without a scope."""
 
 
 class Sealed(NamedTuple):
@@ -49,11 +56,19 @@ class Sealed(NamedTuple):
     name: str
     key_id: str
     sealed: bytes
+    scope_text: str | None = None
+    """Where it may go, as it is stored; None for one without a scope."""
 
     @property
     def belongs_to(self) -> str:
-        """What it can be opened as, so that nobody can put it under another name or into another project."""
-        return f"{self.id}|{self.owner.scope}:{self.owner.id}|{self.name}"
+        """What it can be opened as: under no other name, in no other project, and with no other scope."""
+        of = f"{self.id}|{self.owner.scope}:{self.owner.id}|{self.name}"
+        return of if self.scope_text is None else f"{of}|{self.scope_text}"
+
+    @property
+    def scope(self) -> SecretScope | None:
+        """Where it may go; to be believed only once the secret was opened."""
+        return _scope(self.scope_text)
 
     def open(self, keys: KeyRing) -> str:
         """Give its value; raises SecretKeyMissing or SecretBroken."""
@@ -61,9 +76,17 @@ class Sealed(NamedTuple):
 
 
 async def set_secret(
-    store: Store, keys: KeySource, owner: Owner, name: str, value: str, *, clock: Clock, new_id: NewId
+    store: Store,
+    keys: KeySource,
+    owner: Owner,
+    name: str,
+    value: str,
+    scope: SecretScope | None = None,
+    *,
+    clock: UtcNow,
+    new_id: NewId,
 ) -> bool:
-    """Store a secret, over one that has the name; say whether it is new.
+    """Store a secret, over one that has the name; say whether it is new. Without a scope it keeps the one it has.
 
     Raises SecretRefused, SecretKeyBad, or SecretKeyMissing where a key is missing for what is stored already.
     """
@@ -75,14 +98,30 @@ async def set_secret(
         ring = await _keys(transaction, keys)
         rows = await transaction.fetch(f"secret_of_{owner.scope}", owner.id, name)
         id = str(rows[0][0]) if rows else new_id()
-        sealed = ring.first.seal(value, Sealed(id, owner, name, "", b"").belongs_to)
+        text = _scope_text(scope) if scope or not rows else _sealed(rows[0]).scope_text
+        sealed = ring.first.seal(value, Sealed(id, owner, name, "", b"", text).belongs_to)
         if rows:
-            await transaction.execute("seal_secret", id, ring.first.id, sealed, clock())
+            await transaction.execute("seal_secret", id, ring.first.id, sealed, text, clock())
         else:
             columns: Mapping[str, Value] = {owner.scope: owner.id}
             owners = (columns.get("workspace"), columns.get("project"))
-            await transaction.execute("insert_secret", id, *owners, name, ring.first.id, sealed, clock())
+            await transaction.execute("insert_secret", id, *owners, name, ring.first.id, sealed, text, clock())
         return not rows
+
+
+async def set_scope(
+    store: Store, keys: KeySource, owner: Owner, name: str, scope: SecretScope, *, clock: UtcNow
+) -> None:
+    """Give a secret another scope, its value unchanged; raises NotFound, SecretKeyMissing or SecretBroken."""
+    async with store.transaction() as transaction:
+        await transaction.fetch("lock_secrets")
+        rows = await transaction.fetch(f"secret_of_{owner.scope}", owner.id, name)
+        if not rows:
+            raise NotFound(f"secret of this {owner.scope}", name)
+        ring, before = await _keys(transaction, keys), _sealed(rows[0])
+        after = before._replace(scope_text=_scope_text(scope))
+        sealed = ring.first.seal(before.open(ring), after.belongs_to)
+        await transaction.execute("seal_secret", before.id, ring.first.id, sealed, after.scope_text, clock())
 
 
 async def delete_secret(store: Store, owner: Owner, name: str) -> None:
@@ -99,8 +138,8 @@ async def list_secrets(reader: Reader, project_id: str) -> list[SecretSummary]:
     """List what a project sees: its own, and its workspace's."""
     rows = await reader.fetch("secrets_of", project_id)
     return [
-        SecretSummary(str(name), _owner(workspace, project), str(created), str(updated), str(key_id))
-        for _, workspace, project, name, key_id, created, updated in rows
+        SecretSummary(str(name), _owner(workspace, project), str(created), str(updated), str(key_id), _scope(scope))
+        for _, workspace, project, name, key_id, created, updated, scope in rows
     ]
 
 
@@ -192,10 +231,25 @@ async def _forget_old(store: Store, keys: KeySource) -> None:
 
 
 def _sealed(row: Row) -> Sealed:
-    id, workspace, project, name, key_id, sealed = row
+    id, workspace, project, name, key_id, sealed, scope = row
     assert isinstance(sealed, bytes)
-    return Sealed(str(id), _owner(workspace, project), str(name), str(key_id), sealed)
+    assert scope is None or isinstance(scope, str)
+    return Sealed(str(id), _owner(workspace, project), str(name), str(key_id), sealed, scope)
 
 
 def _owner(workspace_id: Value, project_id: Value) -> Owner:
     return Owner("workspace", str(workspace_id)) if project_id is None else Owner("project", str(project_id))
+
+
+def _scope_text(scope: SecretScope | None) -> str | None:
+    return None if scope is None else msgspec.json.encode(scope).decode()
+
+
+def _scope(text: Value) -> SecretScope | None:
+    """Read a stored scope; one that somebody has spoiled allows nothing, and its secret is not opened."""
+    if text is None:
+        return None
+    try:
+        return read_as(str(text), SecretScope)
+    except BadValue:
+        return SecretScope()

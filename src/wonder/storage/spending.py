@@ -11,6 +11,8 @@ from wonder.storage.store import Entry, Reader, Store, Transaction
 NANO: Final = 1_000_000_000
 NANO_PER_CENT: Final = NANO // 100
 HOUR_MS: Final = 3_600_000
+SUM_MAX_NANOUSD: Final = 4_000_000_000 * NANO
+"""No budget or sum is larger, as spending.sql has it too."""
 _AT_ONCE: Final = 500
 
 

@@ -18,10 +18,8 @@ class Fence(NamedTuple):
     parameters: tuple[Value, ...]
 
 
-# Gives the time as ISO 8601 text in UTC.
-Clock: TypeAlias = Callable[[], str]
-# What is done while an entry is on its way to the disk.
-Meanwhile: TypeAlias = Callable[[], None]
+# Gives the time of day as ISO 8601 text in UTC, the form in which definitions and settings have it.
+UtcNow: TypeAlias = Callable[[], str]
 # Brings to the tables what has only been logged, if that can be; raises nothing.
 Settle: TypeAlias = Callable[[], Awaitable[None]]
 # Gives a new ULID.
@@ -66,10 +64,6 @@ class Store(Reader, Protocol):
         """Say where it is, fit to be shown: without a password."""
 
     @property
-    def commits_at_once(self) -> bool:
-        """Say whether a small commit that is asked for now would be made without waiting for anybody."""
-
-    @property
     def unsettled(self) -> Reader:
         """Give what reads the tables as they are, for what is never logged: definitions, settings, requests."""
 
@@ -99,11 +93,11 @@ class Store(Reader, Protocol):
         are settled first.
         """
 
-    def log(self, entry: bytes, fence: Fence, meanwhile: Meanwhile) -> bool:
+    def log(self, entry: bytes, fence: Fence) -> bool:
         """Make a few bytes durable here and now, if that is sooner than a commit would be; False if it is not.
 
-        For who holds the lease of the engine, that is the fence. `meanwhile` is called while the disk is at work, and
-        before the bytes are durable. Raises LeaseLost, or what keeps them from being written.
+        For who holds the lease of the engine, that is the fence. Raises LeaseLost, or what keeps them from being
+        written.
         """
 
     async def inherit(self) -> list[bytes]:
@@ -111,6 +105,9 @@ class Store(Reader, Protocol):
 
         It is given again to the next one, until a commit settles it.
         """
+
+    async def journal_faults(self) -> list[str]:
+        """Say why results that were logged and acknowledged are lost; for when nobody has the lease."""
 
     def settle_by(self, settle: Settle) -> None:
         """Have the tables settled by this before anything else reads or changes them."""

@@ -206,14 +206,14 @@ WORKSPACE_SETTINGS = Table(
     "workspace_settings",
     WorkspaceSettings,
     ("allow_private_addresses", "allow_shell"),
-    ("allowed_model_providers", "allowed_mcp_servers", "budget"),
+    ("allowed_model_providers", "allowed_mcp_servers", "budget", "allowed_model_base_urls", "model_prices"),
     flags=frozenset({"allow_private_addresses", "allow_shell"}),
 )
 PROJECT_SETTINGS = Table(
     "project_settings",
     ProjectSettings,
     ("default_model_profile_id", "files_root", "foreach_limit", "call_depth_max"),
-    ("rate_limits", "budget", "snapshot_policy", "retention"),
+    ("rate_limits", "budget", "snapshot_policy", "retention", "run_limits"),
 )
 
 TABLES: Sequence[Table[Any]] = (

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from wonder.definitions.records.tenancy import Library, Project, ProjectSettings, Workspace, WorkspaceSettings
 from wonder.storage.errors import ConstraintViolated
+from wonder.storage.own_databases import remember
 from wonder.storage.pages import LIMIT, Page, check_limit, cut, read_cursor, write_cursor
 from wonder.storage.resource_errors import FilesRootRelative, NameTaken, NotFound
-from wonder.storage.store import Clock, NewId, Reader, Store, Transaction, Value
+from wonder.storage.store import NewId, Reader, Store, Transaction, UtcNow, Value
 from wonder.storage.tables import LIBRARIES, PROJECT_SETTINGS, PROJECTS, WORKSPACE_SETTINGS, WORKSPACES, Table
 
 DEFAULT = "default"
@@ -24,14 +25,22 @@ class Home(Struct, frozen=True):
     project_id: str
 
 
-async def ensure_default(store: Store, *, clock: Clock, new_id: NewId) -> Home:
-    """Return the embedded default workspace and project, making them if they are missing."""
+async def ensure_default(store: Store, *, clock: UtcNow, new_id: NewId, fleeting: bool = False) -> Home:
+    """Return the embedded default workspace and project, making them if they are missing.
+
+    An SQLite database that gets them is one of this user's from here on, unless it is a fleeting one.
+    """
     home = await _default(store)
     if home is not None:
         return home
     async with store.transaction() as transaction:
         now = clock()
-        await transaction.execute("insert_if_new_workspace", new_id(), DEFAULT, now, now)
+        workspace_id = new_id()
+        if store.dialect == "sqlite" and not fleeting:
+            # Before it is durable: a process that dies in between must not leave one that nobody knows. Where it can't
+            # be remembered, the command line asks, or is told which database to use.
+            remember(workspace_id)
+        await transaction.execute("insert_if_new_workspace", workspace_id, DEFAULT, now, now)
         (workspace,) = await transaction.fetch_named("workspace_by_name", DEFAULT)
         await transaction.execute("insert_if_new_project", new_id(), workspace["id"], DEFAULT, None, now, now)
         home = await _default(transaction)
@@ -74,7 +83,7 @@ async def put_project_settings(transaction: Transaction, project_id: str, settin
 
 
 async def change_workspace_settings(
-    store: Store, workspace_id: str, change: Callable[[WorkspaceSettings], WorkspaceSettings], *, clock: Clock
+    store: Store, workspace_id: str, change: Callable[[WorkspaceSettings], WorkspaceSettings], *, clock: UtcNow
 ) -> None:
     """Change settings of a workspace, whoever else does so at the same time; raises NotFound."""
     async with store.transaction() as transaction:
@@ -84,7 +93,7 @@ async def change_workspace_settings(
 
 
 async def change_project_settings(
-    store: Store, project_id: str, change: Callable[[ProjectSettings], ProjectSettings], *, clock: Clock
+    store: Store, project_id: str, change: Callable[[ProjectSettings], ProjectSettings], *, clock: UtcNow
 ) -> None:
     """Change settings of a project, whoever else does so at the same time; raises NotFound."""
     async with store.transaction() as transaction:

@@ -5,7 +5,7 @@ from typing import Any
 
 from wonder.definitions.records.resources import HttpServer, StdioServer
 from wonder.language.values import canonical_json, encode_json, parse_json
-from wonder.storage.store import Clock, Reader, Store
+from wonder.storage.store import Reader, Store, UtcNow
 from wonder.storage.tables import MAX_STORED_BYTES
 
 Tools = dict[str, dict[str, Any]]
@@ -29,7 +29,7 @@ async def load_tool_schemas(reader: Reader, project_id: str, connection: StdioSe
 
 
 async def put_tool_schemas(
-    store: Store, project_id: str, connection: StdioServer | HttpServer, tools: Tools, *, clock: Clock
+    store: Store, project_id: str, connection: StdioServer | HttpServer, tools: Tools, *, clock: UtcNow
 ) -> None:
     """Keep what a server says of its tools now."""
     row = (project_id, connection_hash(connection), encode_json(dict(tools)), clock())

@@ -8,18 +8,20 @@ import pytest
 
 from support.llm_peers import KnownSecrets
 from support.stored_records import model
-from wonder.actions.llm.connection import Connection, Connections
-from wonder.actions.llm.prices import Prices
-from wonder.actions.llm.question import Question, Turn, Used
+from wonder.actions.llm_call.connection import Connection, Connections
+from wonder.actions.llm_call.question import Question, Turn
+from wonder.actions.money.model_prices import Prices
+from wonder.actions.money.tokens import Used
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import SecretMissing
 from wonder.definitions.records.resources import ModelParameters
+from wonder.definitions.records.tenancy import WorkspaceSettings
 
 
 async def connect(provider: str, config: dict[str, Any] | None, **secrets: str) -> Connection:
     """Read the configuration of a profile."""
     profile = model("m", "project", provider=provider, execution_config=config)
-    return await Connections(KnownSecrets(secrets)).of(profile, allow_private=False)
+    return await Connections(KnownSecrets(secrets)).of(profile, WorkspaceSettings(), local=True)
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +46,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         ("openai", {"api_key": "k", "base_url": "ftp://x"}, "base_url is no address of HTTP"),
         ("openai", {"api_key": "k", "base_url": "https://"}, "base_url is no address of HTTP"),
         ("openai", {"api_key": "k", "headers": {"X": "{{secrets.BROKEN}}"}}, "line break"),
+        ("openai", {"api_key": "k", "headers": {"hOST": "other.example"}}, "header 'hOST' can't be given"),
         ("local", {}, "base_url is missing"),
         ("local", None, "base_url is missing"),
         ("cloudflare", {"api_key": "k"}, "account_id is missing"),
@@ -58,6 +61,19 @@ async def test_a_configuration_that_can_not_be_used_says_why(provider: str, conf
     assert told in failed.value.message
     assert "model 'm'" in failed.value.message
     assert "Evil" not in failed.value.message
+
+
+@pytest.mark.parametrize("model_id", ["x:other#", "x/%2e%2e/y", "x?y=", "x\\y", "x y"])
+async def test_a_model_of_google_leads_to_no_other_part_of_its_api(model_id: str) -> None:
+    """The model is in the path there; and a model that was good a moment ago may have another id now."""
+    connections = Connections(KnownSecrets({}))
+    for id, is_good in (("gemini-2.5-flash", True), ("tunedModels/a-1", True), (model_id, False)):
+        profile = model("m", "project", provider="google", model_id=id, execution_config={"api_key": "k"})
+        if is_good:
+            await connections.of(profile, WorkspaceSettings(), local=True)
+        else:
+            with pytest.raises(ActionFailed, match="not the model_id"):
+                await connections.of(profile, WorkspaceSettings(), local=True)
 
 
 async def test_secrets_are_filled_in_where_they_go_out() -> None:

@@ -273,11 +273,12 @@ async def test_cancelling_a_call_ends_the_connection_and_leaves_nothing() -> Non
 
 
 async def test_a_private_address_is_refused_unless_the_workspace_allows_it() -> None:
-    """ACT-3's guard: of this machine, only its own loopback, only for `local`, which is there for that."""
+    """ACT-3's guard, for models too: a `local` one reaches nothing more than any other."""
     async with facing(sends(STREAM, openai_event("Hello"), END)) as (ask, server):
         ask.resources.workspace = ask.resources.workspace.model_copy(update={"allow_private_addresses": False})
-        assert (await ask("model", {"say": "x"})).output == "Hello"
         for provider, url in (
+            ("local", server.url),
+            ("local", server.url.replace("127.0.0.1", "localhost")),
             ("openai", server.url),
             ("anthropic", server.url),
             # All of them would lead here, so that nothing else is reached if they were not refused.
@@ -287,8 +288,10 @@ async def test_a_private_address_is_refused_unless_the_workspace_allows_it() -> 
             ("local", server.url.replace("127.0.0.1", "2130706433")),
         ):
             ask.resources.model("model", provider, {"base_url": url, "api_key": "k"})
-            assert (await ask.fails("model", {"say": "x"})).code == "ADDRESS_REFUSED"
-    assert len(server.requests) == 1
+            refused = await ask.fails("model", {"say": "x"})
+            assert refused.code == "ADDRESS_REFUSED"
+            assert "wonder workspace set allowed_model_base_urls" in refused.message
+    assert server.requests == []
 
 
 async def test_a_key_that_a_server_repeats_is_redacted_wherever_it_is_shown() -> None:

@@ -6,6 +6,7 @@ import openai  # noqa: F401  # loaded here, because it takes a second and no tes
 import pytest
 
 from support.llm_peers import KnownResources, asking, small_model
+from wonder.definitions.records.tenancy import WorkspaceSettings
 
 VERDICT = {
     "type": "object",
@@ -30,6 +31,7 @@ def known(address: str) -> KnownResources:
     resources.prompt("talk", "{{text}}", system_prompt="Answer in one short sentence.")
     parameters = {"temperature": 0.0, "max_tokens": 40}
     resources.model("small", "local", {"base_url": address}, parameters=parameters)
+    resources.workspace = WorkspaceSettings(allowed_model_base_urls=[address])
     return resources
 
 

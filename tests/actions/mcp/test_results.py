@@ -74,7 +74,9 @@ class Known:
     def __init__(self, **values: str) -> None:
         self._values = values
 
-    async def values(self, project_id: str, names: Collection[str]) -> dict[str, str]:
+    async def values(
+        self, project_id: str, names: Collection[str], where: Any, run_id: str | None = None
+    ) -> dict[str, str]:
         """Give those that are known."""
         for name in names:
             if name not in self._values:
@@ -94,9 +96,17 @@ def server(transport: str = "stdio", **fields: str) -> McpServer:
 TENANCY = Tenancy("w", WorkspaceSettings(), "p", ProjectSettings())
 
 
+class Approving(Resources):
+    """Resources of a local run whose servers somebody has approved."""
+
+    async def has_approved(self, server: McpServer, folder: str) -> bool:
+        """Say yes."""
+        return True
+
+
 def resources(**secrets: str) -> Resources:
     """Resources with these secrets."""
-    return Resources(NothingStored(), lambda: 0, Known(**secrets))
+    return Approving(NothingStored(), lambda: 0, Known(**secrets), local=True)
 
 
 async def test_secrets_are_put_into_the_environment_and_another_value_is_another_server() -> None:
@@ -109,6 +119,13 @@ async def test_secrets_are_put_into_the_environment_and_another_value_is_another
     assert (first.to.env["TOKEN"], first.to.env["PLAIN"]) == ("a one-secret b", "{x}")
     assert first.key == again.key != other.key
     assert "secret" not in first.key
+
+
+async def test_inv_8_a_secret_is_not_handed_to_another_host_of_the_same_address() -> None:
+    """Which of the hosts at one address is meant stands in the header Host."""
+    with pytest.raises(ActionFailed, match="Host can't be given"):
+        await connect(server("http", hOST="other.example", token="{{secrets.T}}"), TENANCY, resources(T="one-secret"))
+    await connect(server("http", hOST="other.example"), TENANCY, resources())
 
 
 async def test_a_secret_that_is_not_stored_is_told_by_its_name() -> None:

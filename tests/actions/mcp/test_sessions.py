@@ -74,14 +74,18 @@ async def test_a_session_without_calls_ends_after_a_while(tmp_path: Path) -> Non
 async def test_only_so_many_calls_are_with_a_server_at_once(tmp_path: Path) -> None:
     """The others wait in line."""
     log = tmp_path / "log"
-    async with peers(calls_max=3, call_seconds=1.0) as pool:
+    async with peers(calls_max=3) as pool:
         connection = stdio(hostile("never"), LOG_FILE=str(log))
         calls = [asyncio.create_task(pool.do(connection)) for _ in range(5)]
         await until(lambda: log.exists() and log.read_text().count("called") == 3)
         await asyncio.sleep(0.05)
         assert log.read_text().count("called") == 3
-        assert {type(one) for one in await asyncio.gather(*calls, return_exceptions=True)} == {ActionFailed}
-        assert log.read_text().count("called") == 5
+        for call in calls[:2]:
+            call.cancel()
+        await until(lambda: log.read_text().count("called") == 5)
+        for call in calls[2:]:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
 
 
 async def test_a_call_that_is_cancelled_is_cancelled_at_the_server_too(tmp_path: Path) -> None:
@@ -123,11 +127,11 @@ async def test_a_starting_server_is_shared_and_outlives_the_call_that_began_it(t
 
 async def test_closing_does_not_wait_for_a_server_that_never_answers() -> None:
     """Who waited for it hears that the session was ended."""
-    async with peers(start_seconds=30.0) as pool:
+    async with peers(start_seconds=120.0, stop_seconds=0.5) as pool:
         call = asyncio.create_task(pool.do(stdio(hostile("silent"))))
         await until(lambda: len(children_of(os.getpid())) == 2)
         started = time.monotonic()
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 30
     with pytest.raises(ActionFailed, match="the session was ended"):
         await call
 
@@ -200,16 +204,18 @@ async def test_a_definition_that_was_changed_ends_the_session_of_the_old_one(tmp
 
 async def test_the_longest_idle_session_makes_room_for_another() -> None:
     """The number of servers is bounded; one with calls is never ended for another."""
-    async with peers(sessions_max=2, call_seconds=1.0) as pool:
+    async with peers(sessions_max=2) as pool:
         await pool.do(stdio(hostile("well"), "a"))
         await pool.do(stdio(hostile("well"), "b"))
         await pool.do(stdio(hostile("well"), "c"))
         assert {session.name for session in pool._sessions.values()} == {"b", "c"}
         busy = [asyncio.create_task(pool.do(stdio(hostile("never"), name))) for name in "de"]
-        await asyncio.sleep(0.05)
+        await until(lambda: {session.name for session in pool._sessions.values()} == {"d", "e"})
         with pytest.raises(ActionFailed) as caught:
             await pool.do(stdio(hostile("well"), "f"))
         assert (caught.value.code, caught.value.retryable) == ("MCP_TOO_MANY_SERVERS", True)
+        for call in busy:
+            call.cancel()
         await asyncio.gather(*busy, return_exceptions=True)
 
 
@@ -233,11 +239,11 @@ def test_no_server_is_left_when_the_process_is_killed(tmp_path: Path) -> None:
     log = tmp_path / "log"
     tests = Path(__file__).parents[2]
     words = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tests), str(tests.parent), str(log)]
-    killed = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    killed = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     pids = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("started")]
     assert len(pids) == 2
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while any(map(is_alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(is_alive, pids))

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from wonder.actions.embedding.endpoints import Endpoints
+from wonder.actions.embedding.endpoints import PROVIDERS, Endpoint, Endpoints
+from wonder.actions.money.model_prices import Prices
+from wonder.actions.money.tokens import Used
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Resources
 from wonder.actions.threads import Threads
@@ -18,6 +20,7 @@ from wonder.definitions.records.resources import VectorIndex
 if TYPE_CHECKING:
     from wonder.actions.embedding.minilm import MiniLm
     from wonder.actions.embedding.remote import Remote
+    from wonder.actions.money.spending import StoredSpending
 
 TEXTS_MAX: Final = 32
 """How many texts are embedded at once."""
@@ -25,6 +28,8 @@ TEXTS_MAX: Final = 32
 LENGTHS_MAX: Final = {"openai": 24_000, "cloudflare_ai": 8_000}
 """So many characters of a text are sent: what models take is 8,192 tokens, and on Cloudflare at most 2,048 or so."""
 
+# About as many bytes as a token has, in most languages.
+_BYTES_PER_TOKEN: Final = 4
 _LOCAL_MODELS: Final = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 
 
@@ -39,8 +44,11 @@ class Embeddings(Struct, frozen=True):
 class Embedder:
     """Embeds for all vector indexes of an engine."""
 
-    def __init__(self, resources: Resources, now_ms: Callable[[], int]) -> None:
-        self._endpoints = Endpoints(resources, now_ms)
+    def __init__(
+        self, resources: Resources, now_ms: Callable[[], int], spending: "StoredSpending | None" = None
+    ) -> None:
+        self._resources, self._endpoints = resources, Endpoints(resources, now_ms)
+        self._spending, self._prices = spending, Prices(now_ms)
         # Of its own: however long users' functions keep theirs.
         self._threads = Threads(2)
         self._remote: Remote | None = None
@@ -56,7 +64,7 @@ class Embedder:
         longest = LENGTHS_MAX[index.embedding_provider]
         endpoint = await self._endpoints.of(index)
         remote = self._remote or await self._load_remote()
-        found, tokens = await remote.embed(index, endpoint, [text[:longest] for text in texts])
+        found, tokens = await self._counted(remote, index, endpoint, [text[:longest] for text in texts])
         if len(found) != len(texts):
             raise _garbled(index, f"{len(found)} vectors for {len(texts)} texts")
         return Embeddings([_checked(index, one) for one in found], [len(text) > longest for text in texts], tokens)
@@ -66,6 +74,39 @@ class Embedder:
         if self._remote:
             await self._remote.close()
         self._threads.close()
+
+    async def _counted(
+        self, remote: "Remote", index: VectorIndex, endpoint: Endpoint, texts: list[str]
+    ) -> tuple[list[list[float]], int]:
+        """Ask a server, and count what that costs where there is a budget; raises ActionFailed where it is used up."""
+        tenancy = await self._resources.tenancy(index.project_id)
+        if self._spending is None or not tenancy.has_budget:
+            return await remote.embed(index, endpoint, texts)
+        if not self._prices.is_loaded:
+            await self._threads.call(self._prices.load)
+        provider, size = (
+            PROVIDERS[index.embedding_provider],
+            sum(len(text.encode("utf-8", "replace")) for text in texts),
+        )
+        cost = self._prices.under_budget(
+            provider,
+            index.embedding_model,
+            endpoint.base_url,
+            tenancy.workspace.model_prices,
+            f"what embeds for the vector index {index.name!r}",
+        )
+        async with self._spending.embedding(tenancy, cost(Used(size))) as call:
+            try:
+                found, tokens = await remote.embed(index, endpoint, texts)
+            except ActionFailed as error:
+                if "status" in error.details or error.code == "ADDRESS_REFUSED":
+                    call.settle(0.0)  # It was refused, and costs nothing; otherwise the worst case counts.
+                raise
+            # A server elsewhere may say what it likes, but not less than our estimate, nor more than there was.
+            if endpoint.base_url is not None or not tokens:
+                tokens = min(max(tokens, size // _BYTES_PER_TOKEN + 1), max(size, 1))
+            call.settle(cost(Used(tokens)))
+        return found, tokens
 
     async def _by_model(self, index: VectorIndex, texts: Sequence[str]) -> Embeddings:
         if index.embedding_model not in _LOCAL_MODELS:
@@ -101,8 +142,8 @@ class Embedder:
 
     async def _load_remote(self) -> "Remote":
         def load() -> None:
-            from wonder.actions import http_client
             from wonder.actions.embedding import remote
+            from wonder.actions.http import client as http_client
 
             del remote
             http_client.prepare()

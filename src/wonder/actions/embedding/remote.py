@@ -4,7 +4,6 @@ Imported when first used, because httpx2 takes a fifth of a second to load.
 """
 
 import asyncio
-import time
 from typing import Any, Final
 
 import httpx2
@@ -12,10 +11,13 @@ import msgspec
 
 from wonder.actions.embedding.endpoints import Endpoint
 from wonder.actions.exceptions import storable
-from wonder.actions.http_client import guarded_client
+from wonder.actions.http.client import guarded_client
+from wonder.actions.http.retry_after import retry_after_of
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.retry_after import retry_after_of
+from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.records.resources import VectorIndex
+from wonder.language.foreign_json import read_as
+from wonder.language.values import BadValue
 
 SECONDS: Final = 60.0
 """How long one request may take."""
@@ -83,7 +85,7 @@ class Remote:
             raise _status_failure(asked, response)
         try:
             return _read(index, response.content)
-        except (msgspec.DecodeError, ValueError) as error:
+        except (BadValue, ValueError) as error:
             message = (
                 f"{asked} answered with what are no embeddings: {_shown(str(error))}; check that its address leads to "
                 "a server of embeddings"
@@ -124,8 +126,8 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 def _read(index: VectorIndex, body: bytes) -> tuple[list[list[float]], int]:
     if index.embedding_provider == "cloudflare_ai":
-        return msgspec.json.decode(body, type=_CloudflareAnswer).result.data, 0
-    answer = msgspec.json.decode(body, type=_OpenAiAnswer)
+        return read_as(body, _CloudflareAnswer).result.data, 0
+    answer = read_as(body, _OpenAiAnswer)
     items = answer.data
     if all(item.index is not None for item in items):
         items = sorted(items, key=lambda item: item.index or 0)
@@ -140,7 +142,7 @@ def _status_failure(asked: str, response: httpx2.Response) -> ActionFailed:
     code, advice = _ADVICE.get(status, ("PROVIDER_REFUSED", "see what it says"))
     if status >= 500:
         code, advice = "PROVIDER_UNAVAILABLE", "try again later"
-    wait_ms = retry_after_of(response.headers, int(time.time() * 1_000)) if retryable else None
+    wait_ms = retry_after_of(response.headers, SYSTEM_CLOCK.now_ms()) if retryable else None
     message = f"{asked} answered with status {status}: {_shown(response.text)}; {advice}"
     details = {"status": status}
     return ActionFailed(

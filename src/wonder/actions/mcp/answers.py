@@ -1,14 +1,16 @@
 """What servers answer over HTTP, as far as it must be known before the SDK reads it."""
 
-import time
 from typing import Final
 
 import httpx2
 import msgspec
 from mcp.client.streamable_http import MCP_SESSION_ID
 
+from wonder.actions.http.retry_after import retry_after_of
 from wonder.actions.mcp.losses import Loss
-from wonder.actions.retry_after import retry_after_of
+from wonder.clock import SYSTEM_CLOCK
+from wonder.language.foreign_json import read_as
+from wonder.language.values import BadValue
 
 RETRYABLE: Final = (408, 425, 429)
 """The statuses below 500 that another attempt may mend (RET-1)."""
@@ -39,8 +41,8 @@ def plain_headers(headers: httpx2.Headers) -> dict[str, str]:
 def is_answer(content: bytes, id: int | str) -> bool:
     """Say whether a body is the JSON-RPC answer to a request, at a glance."""
     try:
-        message = msgspec.json.decode(content, type=Envelope)
-    except msgspec.DecodeError:
+        message = read_as(content, Envelope)
+    except BadValue:
         return False
     return str(message.id) == str(id) and message.method is None
 
@@ -48,8 +50,8 @@ def is_answer(content: bytes, id: int | str) -> bool:
 def is_error(content: bytes) -> bool:
     """Say whether a body is an error of JSON-RPC."""
     try:
-        return msgspec.json.decode(content, type=Envelope).error is not None
-    except msgspec.DecodeError:
+        return read_as(content, Envelope).error is not None
+    except BadValue:
         return False
 
 
@@ -61,6 +63,6 @@ def status_loss(server: str, response: httpx2.Response, text: str) -> Loss:
         f"the MCP server {server!r} answered with HTTP status {status}: {text or '(nothing)'}",
         retryable=status in RETRYABLE or status >= 500,
         details={"server": server, "status": status},
-        retry_after_ms=retry_after_of(response.headers, int(time.time() * 1_000)),
+        retry_after_ms=retry_after_of(response.headers, SYSTEM_CLOCK.now_ms()),
         names=(f"HTTP_{status}", str(status)),
     )

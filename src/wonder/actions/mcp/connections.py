@@ -9,23 +9,26 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from wonder.actions.mcp.permission import check_permitted, folder_here
 from wonder.actions.protocol import ActionFailed
 from wonder.actions.resources import Resources, Tenancy
-from wonder.actions.template_names import SECRETS, secrets_read
+from wonder.actions.secrets.template_names import SECRETS, secrets_read
 from wonder.definitions.addresses import why_no_address, why_no_header
 from wonder.definitions.records.resources import HttpServer, McpServer, StdioServer
+from wonder.definitions.secret_scopes import Destination, host_of_url
 from wonder.language.templates import Template, compile_template
-from wonder.language.values import JsonValue, encode_json
+from wonder.language.values import JsonValue
 
 # All that a command gets of our own environment; whatever else it needs is written in its definition.
 _INHERITED: Final = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 class StdioConnection(Struct, frozen=True):
-    """A command of this machine, its arguments, and all of its environment."""
+    """A command of this machine, its arguments, all of its environment, and the folder that it is started in."""
 
     command: tuple[str, ...]
     env: dict[str, str]
+    folder: str
 
 
 class HttpConnection(Struct, frozen=True):
@@ -45,40 +48,37 @@ class Connection(Struct, frozen=True):
     to: StdioConnection | HttpConnection
 
 
-def check_allowed(server: McpServer, tenancy: Tenancy) -> None:
-    """Refuse a server that its workspace does not allow (RES-6)."""
-    allowed = tenancy.workspace.allowed_mcp_servers
-    if allowed is not None and server.name not in allowed and server.id not in allowed:
-        listed: list[JsonValue] = [*allowed, server.name]
-        message = (
-            f"the workspace does not allow the MCP server {server.name!r} (allowed: {', '.join(allowed) or 'none'}); "
-            f"have an admin add it, or use another: wonder workspace set allowed_mcp_servers '{encode_json(listed)}'"
-        )
-        raise ActionFailed("MCP_SERVER_NOT_ALLOWED", message, details={"server": server.name})
+async def connect(server: McpServer, tenancy: Tenancy, resources: Resources, run_id: str | None = None) -> Connection:
+    """Give the way to a server, with its secrets put in; raises SecretMissing, SecretOutOfScope and ActionFailed.
 
-
-async def connect(server: McpServer, tenancy: Tenancy, resources: Resources) -> Connection:
-    """Put a definition's secrets in; raises SecretMissing."""
+    There is no other way to one, so that none is started or reached that may not be used (RES-6).
+    """
+    await check_permitted(server, tenancy, resources)
     to: StdioConnection | HttpConnection
     match server.connection:
         case StdioServer(command=command, env=env):
             inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-            given = await _filled(env, tenancy, resources)
+            given = await _filled(env, Destination("server", server.name), tenancy, resources, run_id)
             _check_variables(server.name, given)
-            to = StdioConnection(tuple(command), inherited | given)
+            to = StdioConnection(tuple(command), inherited | given, folder_here())
         case HttpServer(url=url, headers=headers):
-            given = await _filled(headers, tenancy, resources)
+            if any("{{" in text for text in headers.values()) and any(name.lower() == "host" for name in headers):
+                # Who serves several hosts would hand the secret to another one than it is for.
+                raise _bad(server.name, "the header Host can't be given beside secrets; leave it out", "Host")
+            given = await _filled(headers, host_of_url(url), tenancy, resources, run_id)
             _check_reachable(server.name, url, given)
             to = HttpConnection(url, given, tenancy.workspace.allow_private_addresses)
     return Connection(server.id, server.name, _key(server.id, to), to)
 
 
-async def _filled(fields: Mapping[str, str], tenancy: Tenancy, resources: Resources) -> dict[str, str]:
+async def _filled(
+    fields: Mapping[str, str], to: Destination, tenancy: Tenancy, resources: Resources, run_id: str | None
+) -> dict[str, str]:
     templates = {name: _template(text) for name, text in fields.items() if "{{" in text}
     if not templates:
         return dict(fields)
     names = secrets_read(templates.values())
-    values: dict[str, JsonValue] = dict(await resources.secrets.values(tenancy.project_id, names))
+    values: dict[str, JsonValue] = dict(await resources.secrets.values(tenancy.project_id, names, lambda _: to, run_id))
     scope: dict[str, JsonValue] = {SECRETS: values}
     return {name: templates[name].render(scope) if name in templates else text for name, text in fields.items()}
 

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
+from wonder.actions.copied_values import take_value
 from wonder.actions.mcp.losses import shown
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.taking import take_value
 from wonder.language.values import BadValue, JsonValue, parse_json
 
 if TYPE_CHECKING:

@@ -86,7 +86,11 @@ class ServerProcess(_Child):
         """Start the command, and what ends it should this process be killed."""
         try:
             await self._loop.subprocess_exec(
-                lambda: self, *connection.command, env=connection.env, start_new_session=True
+                lambda: self,
+                *connection.command,
+                env=connection.env,
+                cwd=connection.folder,
+                start_new_session=True,
             )
             assert self._transport
             # Without an environment: a server's secrets are not its business.

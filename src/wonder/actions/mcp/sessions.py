@@ -26,7 +26,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from wonder.actions.http_client import refusal_in
+from wonder.actions.http.client import refusal_in
 from wonder.actions.mcp.connections import Connection, HttpConnection, StdioConnection
 from wonder.actions.mcp.journal import Journal, log
 from wonder.actions.mcp.limits import Limits

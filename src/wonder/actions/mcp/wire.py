@@ -19,7 +19,7 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
-from wonder.actions.http_client import CONNECT_SECONDS, GuardedTransport
+from wonder.actions.http.client import CONNECT_SECONDS, GuardedTransport
 from wonder.actions.mcp.answers import RETRYABLE, Cancelled, Envelope, is_answer, is_error, plain_headers, status_loss
 from wonder.actions.mcp.connections import HttpConnection
 from wonder.actions.mcp.limits import Limits, Pace

@@ -6,6 +6,7 @@ transition that made the branch. The answer is about what is possible, never abo
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -233,10 +234,13 @@ def _always_fires(transition: TransitionDraft) -> bool:
 
 
 def _is_for_errors(transition: TransitionDraft) -> bool:
-    match transition.body.condition:
+    condition = transition.body.condition
+    match condition:
         case ExpressionCondition(expr=expr, reads=reads):
             return any("_last_error" in text for text in (expr, *reads))
         case StructuredCondition(definition=definition):
             return "_last_error" in encode_json(definition)
-        case _:
+        case None:
             return False
+        case _:
+            assert_never(condition)

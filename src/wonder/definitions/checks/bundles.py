@@ -4,13 +4,14 @@ from contextlib import suppress
 
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.checks.actions import check_action
-from wonder.definitions.checks.findings import Findings, TooManyErrors
+from wonder.definitions.checks.allowed_models import check_allowed
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.checks.models import check_model
 from wonder.definitions.checks.resources import check_artifact_type, check_prompt
 from wonder.definitions.checks.schedules import check_schedule
 from wonder.definitions.checks.schemas import check_schemas
 from wonder.definitions.checks.secret_places import check_secret_places, check_secrets_of_project
+from wonder.definitions.checks.secret_uses import check_secret_uses
 from wonder.definitions.checks.servers import check_server
 from wonder.definitions.checks.tasks import check_task
 from wonder.definitions.checks.triggers import check_triggers
@@ -18,6 +19,7 @@ from wonder.definitions.checks.workflows import check_workflow
 from wonder.definitions.drafts import Definitions
 from wonder.definitions.faults import Fault, Path
 from wonder.definitions.file_form.reading import Reading
+from wonder.definitions.findings import Findings, TooManyErrors
 
 
 def check_bundle(reading: Reading, catalog: Catalog) -> list[Fault]:
@@ -41,9 +43,13 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
         _check_definitions(library.definitions, library_lookup, reading, section, findings)
     for name, model in bundle.models.items():
         check_model(model, ("models", name), findings)
+        if catalog.allowed:
+            check_allowed(model, catalog.allowed, ("models", name), findings)
     for name, server in bundle.mcp_servers.items():
         check_server(server, ("mcp_servers", name), findings)
     check_secrets_of_project(bundle, findings)
+    if catalog.allowed:
+        check_secret_uses(bundle, catalog.allowed, findings)
     for index in bundle.vector_indexes.values():
         for reference in index.artifact_types:
             lookup.check(reference, findings)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.memory import Memory
 from wonder.definitions.faults import Path
+from wonder.definitions.findings import Findings
 from wonder.language.expressions import ROOTS, Expression
 from wonder.language.expressions import show_path as show_in_expression
 from wonder.language.mapping_faults import MappingSyntax

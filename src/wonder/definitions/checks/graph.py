@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from wonder.definitions.checks.branches import Branches
 from wonder.definitions.checks.cycles import find_cycles
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.drafts import TransitionDraft, WorkflowDraft
+from wonder.definitions.findings import Findings
 from wonder.definitions.records.graph import MOfN, Synchronization
 from wonder.language.schemas import closest
 from wonder.language.values import show_path

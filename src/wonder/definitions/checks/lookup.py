@@ -1,20 +1,19 @@
 """What a reference means: something of the file, or something stored (RES-4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from pydantic import ValidationError
 
 from wonder.definitions.catalog import Catalog, Found
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.drafts import ActionDraft, Bundle, Definitions, TaskDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.reading import Reading
-from wonder.definitions.kinds import KINDS
-from wonder.definitions.records.actions import WAITING_KINDS, ActionBody, ActionDef
+from wonder.definitions.findings import Findings
+from wonder.definitions.kinds import KINDS, Assignment, Kind
+from wonder.definitions.records.actions import ActionBody, ActionDef
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.graph import WorkflowBody
-from wonder.definitions.records.resources import PromptBody
 from wonder.definitions.records.tasks import StepBody, TaskBody, TaskDef
 from wonder.definitions.references import Reference, ResourceKind
 from wonder.language.schemas import closest
@@ -45,6 +44,16 @@ class ActionView(Struct, frozen=True):
     path: Path | None
     """Where it stands in the document; None for a stored action."""
 
+    @property
+    def kind(self) -> Kind | None:
+        """Its kind; None where the package is missing that adds it."""
+        return KINDS.find(self.body.kind)
+
+    def assignments(self) -> Iterable[Assignment]:
+        """Give what it assigns in the context that it works on."""
+        kind = self.kind
+        return kind.assignments(self.implementation) if kind and self.implementation is not None else ()
+
 
 class StepView(Struct, frozen=True):
     """A step with its action; None where that could not be found."""
@@ -68,7 +77,7 @@ class TaskView(Struct, frozen=True):
     @property
     def waits(self) -> bool:
         """Whether the coordinator carries it out as a durable wait (LAY-3)."""
-        return self.sole_action is not None and self.sole_action.body.kind in WAITING_KINDS
+        return self.sole_action is not None and KINDS.waits(self.sole_action.body.kind)
 
     @property
     def on_workflow_context(self) -> ActionView | None:
@@ -142,15 +151,16 @@ class Lookup:
         """Say whether a reference means something of the file or the project, and nothing of a library."""
         return self.is_held(reference) or all(found.is_of_project for found in self._candidates(reference))
 
-    def prompt(self, reference: Reference | None) -> PromptBody | None:
-        """Find a prompt."""
+    def named(self, reference: Reference | None) -> Record | None:
+        """Find what an action names, as its author wrote it."""
         if reference is None:
             return None
         local = self._local(reference)
-        if isinstance(local, PromptBody):
-            return local
+        if local is not None:
+            found = getattr(local, "body", local)
+            return found if isinstance(found, Record) else None
         stored = self._stored(reference)
-        return stored.record if stored and isinstance(stored.record, PromptBody) else None
+        return stored.record if stored else None
 
     def _hint(self, reference: Reference) -> str:
         names = self._names(reference.kind)
@@ -231,9 +241,9 @@ def _called(kind: ResourceKind) -> str:
 
 
 def _stored_action(action: ActionDef) -> ActionView:
-    model = KINDS.find(action.kind)
+    kind = KINDS.find(action.kind)
     try:
-        implementation = model.model_validate(action.implementation) if model else None
+        implementation = kind.configuration.model_validate(action.implementation) if kind else None
     except ValidationError:
         implementation = None  # stored by another version of Wonder, or of a package; it was checked then
     return ActionView(action.name, action, implementation, {}, None)

@@ -2,11 +2,11 @@
 
 from pydantic import ValidationError
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.servers import note_address, note_header
 from wonder.definitions.checks.texts import check_template
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.record_faults import record_faults
+from wonder.definitions.findings import Findings
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.providers import CONFIGURATIONS, ExecutionConfig, MockConfig, ScriptedAnswer, says_more
 from wonder.definitions.records.resources import ModelProfileBody

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 
 from wonder.definitions.checks.branches import MAYBE, Branches
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.flow import Sight, check_fit, check_mapping
 from wonder.definitions.checks.lookup import ActionView, TaskView
 from wonder.definitions.checks.sights import Sights, target_path, writes, written_paths
 from wonder.definitions.checks.texts import read_target
 from wonder.definitions.drafts import NodeDraft, WorkflowDraft
 from wonder.definitions.faults import Path
-from wonder.definitions.records.implementations import UpdateContext
+from wonder.definitions.findings import Findings
 from wonder.errors import WonderError
 from wonder.language.expressions import parse_path
 from wonder.language.schemas import Schema, closest
@@ -30,23 +29,17 @@ def check_output_mapping(node: NodeDraft, gives: Schema, sights: Sights, finding
 
 
 def check_update_targets(action: ActionView, sights: Sights, ref: str, path: Path, findings: Findings) -> None:
-    """Check where an `update_context` on the workflow's context writes."""
-    if not isinstance(action.implementation, UpdateContext):
-        return
-    for i, update in enumerate(action.implementation.updates):
-        where = (*path, "implementation", "updates", i)
+    """Check where an action on the workflow's context writes."""
+    for place, text, expr in action.assignments():
+        where = (*path, "implementation", *place)
         # A path that can't be read was noted where the action stands.
-        target = read_target(update.path, where, Findings(), in_workflow=True)
+        target = read_target(text, where, Findings(), in_workflow=True)
         schema = check_target(target.path, sights, ref, (*where, "path"), findings) if target else None
-        if schema is not None and isinstance(update.expr, str):
-            _check_copied(update.expr, sights.at_node(ref), schema, f"'{update.path}'", (*where, "expr"), findings)
+        if schema is not None and isinstance(expr, str):
+            _check_copied(expr, sights.at_node(ref), schema, f"'{text}'", (*where, "expr"), findings)
         elif schema is not None:
-            value = (
-                update.expr
-                if isinstance(update.expr, dict) and "$literal" in update.expr
-                else {"$literal": update.expr}
-            )
-            check_fit(value, Sight({}), schema, f"'{update.path}'", (*where, "expr"), findings)
+            value = expr if isinstance(expr, dict) and "$literal" in expr else {"$literal": expr}
+            check_fit(value, Sight({}), schema, f"'{text}'", (*where, "expr"), findings)
 
 
 def _check_copied(text: str, sight: Sight, target: Schema, taker: str, where: Path, findings: Findings) -> None:

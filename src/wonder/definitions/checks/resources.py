@@ -1,10 +1,10 @@
 """Checks of prompts and artifact types."""
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.lookup import BUILT_IN_ARTIFACT_TYPE
 from wonder.definitions.checks.secret_places import SECRETS
 from wonder.definitions.checks.texts import check_template
 from wonder.definitions.faults import Path
+from wonder.definitions.findings import Findings
 from wonder.definitions.records.resources import PromptBody
 from wonder.errors import WonderError
 from wonder.language.schemas import Schema, closest, compile_validator, shape_at

@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.drafts import ScheduleDraft
 from wonder.definitions.file_form.reading import Reading
+from wonder.definitions.findings import Findings
 from wonder.definitions.planning import planned_times
 from wonder.definitions.records.graph import WorkflowBody
 from wonder.language.schedules import (

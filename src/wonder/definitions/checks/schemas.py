@@ -4,11 +4,11 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.drafts import Definitions
 from wonder.definitions.faults import Path
+from wonder.definitions.findings import Findings
+from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.fields import Record
-from wonder.definitions.records.implementations import HumanInput
 from wonder.language.schemas import schema_faults
 from wonder.language.values import JsonValue
 
@@ -20,9 +20,9 @@ def check_schemas(definitions: Definitions, section: Path, findings: Findings) -
     """Note every fault of every schema; one that has any is taken as open by all later checks."""
     for name, action in definitions.actions.items():
         body = _sound(action.body, ("requires", "produces"), action.path, findings)
-        implementation = action.implementation
-        if isinstance(implementation, HumanInput):
-            implementation = _sound(implementation, ("schema",), (*action.path, "implementation"), findings)
+        implementation, kind = action.implementation, KINDS.find(action.body.kind)
+        if kind and implementation is not None:
+            implementation = _sound(implementation, kind.schema_fields, (*action.path, "implementation"), findings)
         definitions.actions[name] = replace(action, body=body, implementation=implementation)
     for name, task in definitions.tasks.items():
         body_of_task = _sound(task.body, ("input_schema", "output_schema"), task.path, findings)

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from wonder.definitions.checks.findings import Findings
-from wonder.definitions.checks.texts import WORKFLOW_ROOTS
+from wonder.definitions.checks.texts import WORKFLOW_ROOTS, a_kind
 from wonder.definitions.drafts import ActionDraft, Bundle, Definitions, WorkflowDraft
 from wonder.definitions.faults import Path
+from wonder.definitions.findings import Findings
+from wonder.definitions.kinds import KINDS
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.graph import ExpressionCondition
-from wonder.definitions.records.implementations import Assert, EmitMetric, MetricExpression, UpdateContext
 from wonder.errors import WonderError
 from wonder.language.expressions import Names, compile_expression
 from wonder.language.templates import compile_template
@@ -17,10 +17,6 @@ from wonder.language.values import JsonValue
 
 SECRETS = "secrets"
 
-_HINT = (
-    "use it in url_template, headers or body_template of an http_request, env or stdin of a shell_command, env or "
-    "headers of an MCP server, or execution_config of a model"
-)
 # Not a field of something else that is called so.
 _BARE = re.compile(r"(?<![\w.\]\"'$])secrets\s*\.")
 
@@ -61,17 +57,17 @@ def _check_action(action: ActionDraft, findings: Findings) -> None:
 
 
 def _check_record(record: Record, path: Path, findings: Findings) -> None:
-    for field, text in _texts(record.model_dump(by_alias=True), ()):
+    for field, text in texts_in(record.model_dump(by_alias=True), ()):
         _check_text(text, (*path, *field), findings, may=field[0] in record.secret_fields)
 
 
 def _check_text(text: str, where: Path, findings: Findings, *, may: bool) -> None:
-    read = _secrets_in(text)
+    read = secrets_in(text)
     if read and not may:
         # Of an element of a list, the name of the list.
         field = next(segment for segment in reversed(where) if isinstance(segment, str))
         message = f"a secret can't be used here: what becomes of '{field}' is kept or shown"
-        findings.error("secret_misplaced", where, message, _HINT)
+        findings.error("secret_misplaced", where, message, _hint())
     elif any(len(path) == 1 for path in read):
         message = "all secrets at once can't be used: which ones must be known before"
         findings.error("secret_misplaced", where, message, "name each one: {{secrets.NAME}}")
@@ -88,16 +84,10 @@ def _check_workflow(workflow: WorkflowDraft, findings: Findings, *, has_own: boo
 
 
 def _check_expressions(action: ActionDraft, findings: Findings) -> None:
-    path = (*action.path, "implementation")
-    match action.implementation:
-        case Assert(expr=expr):
-            _check_expression(expr, (*path, "expr"), findings)
-        case EmitMetric(value=MetricExpression(expr=expr)):
-            _check_expression(expr, (*path, "value", "expr"), findings)
-        case UpdateContext(updates=updates):
-            for i, update in enumerate(updates):
-                if isinstance(update.expr, str):
-                    _check_expression(update.expr, (*path, "updates", i, "expr"), findings)
+    kind, path = KINDS.find(action.body.kind), (*action.path, "implementation")
+    if kind and action.implementation is not None:
+        for place, text in kind.expressions(action.implementation):
+            _check_expression(text, (*path, *place), findings)
 
 
 def _check_expression(text: str, where: Path, findings: Findings) -> None:
@@ -110,14 +100,24 @@ def _check_expression(text: str, where: Path, findings: Findings) -> None:
         return  # noted where it stands
     if any(path[:2] == ("state", SECRETS) for path in paths):
         message = "a secret can't be used in an expression: what that gives is kept"
-        findings.error("secret_misplaced", where, message, _HINT)
+        findings.error("secret_misplaced", where, message, _hint())
 
 
 def _warn_of_mapping(mapping: JsonValue, path: Path, findings: Findings) -> None:
-    for field, text in _texts(mapping, ()):
-        if _secrets_in(text):
+    for field, text in texts_in(mapping, ()):
+        if secrets_in(text):
             message = "a mapping is no template: the text is passed on as it is, without the secret"
-            findings.warning("secret_not_filled_in", (*path, *field), message, _HINT)
+            findings.warning("secret_not_filled_in", (*path, *field), message, _hint())
+
+
+def _hint() -> str:
+    """Say where secrets may be used."""
+    places = []
+    for kind in KINDS.own.values():
+        names = [name for name in kind.configuration.model_fields if name in kind.configuration.secret_fields]
+        if names:
+            places.append(f"{' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))} of {a_kind(kind.kind)}")
+    return f"use it in {', '.join(places)}, env or headers of an MCP server, or execution_config of a model"
 
 
 def _has_own(workflow: WorkflowDraft) -> bool:
@@ -130,7 +130,7 @@ def _has_own(workflow: WorkflowDraft) -> bool:
     )
 
 
-def _secrets_in(text: str) -> list[Path]:
+def secrets_in(text: str) -> list[Path]:
     """Give the paths of secrets that a text reads if it is a template."""
     if SECRETS not in text or "{{" not in text:
         return []
@@ -141,12 +141,13 @@ def _secrets_in(text: str) -> list[Path]:
     return [path for path in names if path[:1] == (SECRETS,)]
 
 
-def _texts(value: JsonValue, path: Path) -> Iterator[tuple[Path, str]]:
+def texts_in(value: JsonValue, path: Path) -> Iterator[tuple[Path, str]]:
+    """Give all texts in a value, each with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
         for key, held in value.items():
-            yield from _texts(held, (*path, key))
+            yield from texts_in(held, (*path, key))
     elif isinstance(value, list):
         for i, held in enumerate(value):
-            yield from _texts(held, (*path, i))
+            yield from texts_in(held, (*path, i))

@@ -1,9 +1,9 @@
 """Checks of MCP servers: how they are reached, before anybody tries."""
 
 from wonder.definitions.addresses import why_no_address, why_no_header
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.texts import check_template
 from wonder.definitions.faults import Path
+from wonder.definitions.findings import Findings
 from wonder.definitions.records.resources import HttpServer, StdioServer
 
 

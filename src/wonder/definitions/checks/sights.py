@@ -9,7 +9,6 @@ from wonder.definitions.checks.lookup import TaskView
 from wonder.definitions.checks.memory import Memory
 from wonder.definitions.drafts import WorkflowDraft
 from wonder.definitions.faults import Path
-from wonder.definitions.records.implementations import UpdateContext
 from wonder.errors import WonderError
 from wonder.language.expressions import is_item_var
 from wonder.language.paths import parse_dotted
@@ -128,8 +127,8 @@ def writes(output_mapping: Mapping[str, object] | None, task: TaskView | None) -
     """Give all targets of a node as they are written, and their paths; a path that can't be read is empty."""
     texts = list(output_mapping or {})
     action = task.on_workflow_context if task else None
-    if action and isinstance(action.implementation, UpdateContext):
-        texts += [update.path for update in action.implementation.updates]
+    if action:
+        texts += [assignment.target for assignment in action.assignments()]
     return [(text, target_path(text)) for text in texts]
 
 

@@ -1,59 +1,24 @@
 """What an action, a task or a workflow takes and gives, as far as schemas say (ACT-10)."""
 
-from collections.abc import Callable
-from typing import Any
-
 from wonder.definitions.checks.lookup import ActionView, Lookup, TaskView
-from wonder.definitions.records.implementations import HttpRequest, HumanInput, WorkflowCall
+from wonder.definitions.kinds import ANYTHING, Named
 from wonder.language.schemas import Schema
-
-ANYTHING: Schema = {}
-_TEXT: dict[str, Any] = {"type": "string"}
-_WHOLE: dict[str, Any] = {"type": "integer"}
-_NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
-
-
-def _object(**properties: Schema) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
-
-_OUTPUTS: dict[str, Schema] = {
-    "write_artifact": _object(artifact_id=_TEXT, content_type=_TEXT, size_bytes=_WHOLE),
-    "vector_search": _object(
-        matches={
-            "type": "array",
-            "items": _object(artifact_id=_TEXT, score={"type": "number"}, schema_data=ANYTHING),
-        }
-    ),
-    "shell_command": _object(
-        exit_code=_WHOLE, stdout=_TEXT, stderr=_TEXT, stdout_artifact_id=_TEXT, stderr_artifact_id=_TEXT
-    ),
-    "sleep": _NOTHING,
-    "assert": _NOTHING,
-    "update_context": _NOTHING,
-    "emit_metric": _NOTHING,
-    "read_file": _object(content=_TEXT, size_bytes=_WHOLE),
-    "write_file": _object(path=_TEXT, size_bytes=_WHOLE),
-}
 
 
 def action_takes(action: ActionView, lookup: Lookup) -> Schema:
     """Say what an action takes as its input."""
     if action.body.requires is not None:
         return action.body.requires  # type: ignore[no-any-return]  # records hold schemas as they were written
-    if action.body.kind == "llm_call" and (prompt := lookup.prompt(action.references.get("prompt"))):
-        return prompt.requires  # type: ignore[no-any-return]
-    if action.body.kind == "workflow_call" and (child := lookup.workflow(action.references.get("workflow"))):
-        return child.input_schema  # type: ignore[no-any-return]
-    return ANYTHING
+    kind = action.kind
+    return kind.input_schema(action.implementation, _named(action, lookup)) if kind else ANYTHING
 
 
 def action_gives(action: ActionView, lookup: Lookup) -> Schema:
     """Say what an action gives as its output."""
     if action.body.produces is not None:
         return action.body.produces  # type: ignore[no-any-return]
-    special = _SPECIAL_OUTPUTS.get(action.body.kind)
-    return special(action, lookup) if special else _OUTPUTS.get(action.body.kind, ANYTHING)
+    kind = action.kind
+    return kind.output_schema(action.implementation, _named(action, lookup)) if kind else ANYTHING
 
 
 def task_takes(task: TaskView, lookup: Lookup) -> Schema:
@@ -79,33 +44,5 @@ def _is_open(schema: object) -> bool:
     return schema is True or schema == {}
 
 
-def _http_gives(action: ActionView, lookup: Lookup) -> Schema:
-    body: Schema = ANYTHING
-    if isinstance(action.implementation, HttpRequest) and action.implementation.response == "text":
-        body = _TEXT
-    return _object(status=_WHOLE, headers={"type": "object", "additionalProperties": _TEXT}, body=body)
-
-
-def _human_gives(action: ActionView, lookup: Lookup) -> Schema:
-    return action.implementation.schema_ if isinstance(action.implementation, HumanInput) else ANYTHING
-
-
-def _prompt_gives(action: ActionView, lookup: Lookup) -> Schema:
-    prompt = lookup.prompt(action.references.get("prompt"))
-    if prompt is None:
-        return ANYTHING
-    return _TEXT if _is_open(prompt.produces) else prompt.produces
-
-
-def _child_gives(action: ActionView, lookup: Lookup) -> Schema:
-    child = lookup.workflow(action.references.get("workflow"))
-    catches = isinstance(action.implementation, WorkflowCall) and action.implementation.on_failure == "catch"
-    return ANYTHING if child is None or catches else child.output_schema
-
-
-_SPECIAL_OUTPUTS: dict[str, Callable[[ActionView, Lookup], Schema]] = {
-    "http_request": _http_gives,
-    "human_input": _human_gives,
-    "llm_call": _prompt_gives,
-    "workflow_call": _child_gives,
-}
+def _named(action: ActionView, lookup: Lookup) -> Named:
+    return lambda kind: lookup.named(action.references.get(kind))

@@ -1,6 +1,5 @@
 """Checks of a task: its steps, what they may be next to each other (LAY-3), and what flows between them."""
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.flow import ANYTHING, Sight, check_expression_reads, check_fit, check_mapping
 from wonder.definitions.checks.lookup import ActionView, Lookup, StepView, TaskView
 from wonder.definitions.checks.signatures import action_gives, action_takes
@@ -8,8 +7,8 @@ from wonder.definitions.checks.texts import TASK_ROOTS, WORKFLOW_ROOTS, a_kind, 
 from wonder.definitions.checks.updates import check_scoped_action
 from wonder.definitions.drafts import TaskDraft
 from wonder.definitions.faults import Path
-from wonder.definitions.records.actions import WAITING_KINDS
-from wonder.definitions.records.implementations import Sleep, UpdateContext
+from wonder.definitions.findings import Findings
+from wonder.definitions.kinds import KINDS
 from wonder.language.schemas import Schema, closest, shape_at
 from wonder.language.targets import Target
 from wonder.language.values import show_path
@@ -43,7 +42,7 @@ def _check_neighbours(task: TaskDraft, view: TaskView, findings: Findings) -> No
         if step.action is None:
             continue
         kind = step.action.body.kind
-        if kind in WAITING_KINDS and len(view.steps) > 1:
+        if KINDS.waits(kind) and len(view.steps) > 1:
             message = f"{a_kind(kind)} waits durably, so it must be the only step of its task"
             findings.error("waiting_step", (*draft.path, "action"), message, "give it a node of its own (LAY-3)")
         elif getattr(step.action.implementation, "scope", None) == "workflow" and len(view.steps) > 1:
@@ -93,11 +92,10 @@ def _check_output_mapping(step: StepView, gives: Schema, task: TaskDraft, path: 
 
 
 def _check_updates(action: ActionView, task: TaskDraft, path: Path, findings: Findings) -> None:
-    if isinstance(action.implementation, UpdateContext):
-        for i, update in enumerate(action.implementation.updates):
-            where = (*path, "implementation", "updates", i, "path")
-            # A path that can't be read was noted where the action stands.
-            _check_target(read_target(update.path, where, Findings(), in_workflow=False), task, where, findings)
+    for place, target, _ in action.assignments():
+        where = (*path, "implementation", *place, "path")
+        # A path that can't be read was noted where the action stands.
+        _check_target(read_target(target, where, Findings(), in_workflow=False), task, where, findings)
 
 
 def _check_target(target: Target | None, task: TaskDraft, where: Path, findings: Findings) -> Schema | None:
@@ -116,8 +114,10 @@ def _check_target(target: Target | None, task: TaskDraft, where: Path, findings:
 
 def _check_timeout(action: ActionView, task: TaskDraft, path: Path, findings: Findings) -> None:
     limit = action.body.execution.timeout_ms if action.body.execution else None
-    if isinstance(action.implementation, Sleep) and (task.body.timeout_ms or 0) < (action.implementation.ms or 0):
-        limit = action.implementation.ms
+    kind, implementation = action.kind, action.implementation
+    lasts_ms = kind.lasts_ms(implementation) if kind and implementation is not None else None
+    if lasts_ms and (task.body.timeout_ms or 0) < lasts_ms:
+        limit = lasts_ms
     if limit and task.body.timeout_ms and limit > task.body.timeout_ms:
         message = (
             f"the action '{action.name}' may take {limit:,} ms, but its task '{task.name}' only "

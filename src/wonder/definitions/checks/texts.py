@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.faults import Path
+from wonder.definitions.findings import Findings
 from wonder.definitions.records.graph import ExpressionCondition, StructuredCondition
 from wonder.errors import WonderError
 from wonder.language.expressions import (
@@ -87,6 +87,14 @@ def check_template(text: str | None, where: Path, findings: Findings, escape: Li
         compile_template(text, escape=escape)
     except WonderError as error:
         _note(error, where, findings)
+
+
+def check_file_path(text: str, where: Path, findings: Findings) -> None:
+    """Note what is wrong with the template of a path in the project's files, and one that leads out of them."""
+    check_template(text, where, findings)
+    if text.startswith(("/", "~")) or ".." in text.replace("\\", "/").split("/"):
+        message = f"'{text}' leads out of the project's files_root"
+        findings.error("path_outside", where, message, "write a path relative to files_root, without '..'")
 
 
 def _note_structured(error: ExpressionSyntax, where: Path, findings: Findings) -> None:

@@ -1,13 +1,15 @@
 """Checks of one transition: its condition, its foreach and its merge."""
 
-from wonder.definitions.checks.findings import Findings
+from typing import assert_never
+
 from wonder.definitions.checks.flow import ALL_NAMES, Sight, check_expression_reads, check_read
 from wonder.definitions.checks.outputs import check_target
 from wonder.definitions.checks.sights import Sights
 from wonder.definitions.checks.texts import WORKFLOW_ROOTS, read_condition, read_dotted, read_target
 from wonder.definitions.drafts import TransitionDraft
 from wonder.definitions.faults import Path
-from wonder.definitions.records.graph import ExpressionCondition, Foreach, Merge, StructuredCondition
+from wonder.definitions.findings import Findings
+from wonder.definitions.records.graph import ExpressionCondition, Foreach, Merge, MergeStrategy, StructuredCondition
 from wonder.language.expressions import RESERVED_WORDS, is_item_var
 from wonder.language.schemas import closest, describe, disjoint
 from wonder.language.values import show_path
@@ -90,7 +92,7 @@ def _check_merge(merge: Merge, transition: TransitionDraft, sights: Sights, path
     target = read_target(merge.target, where, findings, in_workflow=True)
     if target:
         schema = check_target(target.path, sights, transition.to_ref, where, findings)
-        made = {"append": "array", "keyed_by_branch": "object", "merge_object": "object"}.get(merge.strategy)
+        made = _merged_type(merge.strategy)
         if schema is not None and made and (mismatch := disjoint({"type": made}, schema)):
             findings.error(
                 "type_mismatch",
@@ -100,6 +102,19 @@ def _check_merge(merge: Merge, transition: TransitionDraft, sights: Sights, path
                 expected=mismatch.expected,
                 actual=mismatch.actual,
             )
+
+
+def _merged_type(strategy: MergeStrategy) -> str | None:
+    """Return the JSON type of what a merge makes; None if that is what a branch gave."""
+    match strategy:
+        case "append":
+            return "array"
+        case "keyed_by_branch" | "merge_object":
+            return "object"
+        case "last_wins":
+            return None
+        case _:
+            assert_never(strategy)
 
 
 def _is_unwritten(source: Path, sights: Sights) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.drafts import TriggerDraft, WorkflowDraft
 from wonder.definitions.faults import Path
+from wonder.definitions.findings import Findings
 from wonder.definitions.records.graph import WorkflowBody
 from wonder.definitions.references import Reference
 from wonder.errors import WonderError

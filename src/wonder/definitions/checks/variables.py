@@ -3,18 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.lookup import ActionView
 from wonder.definitions.checks.secret_places import SECRETS
 from wonder.definitions.faults import Path
-from wonder.definitions.records.implementations import (
-    HttpRequest,
-    HumanInput,
-    ReadFile,
-    ShellCommand,
-    WaitForEvent,
-    WriteFile,
-)
+from wonder.definitions.findings import Findings
 from wonder.errors import WonderError
 from wonder.language.mappings import LITERAL
 from wonder.language.schemas import closest
@@ -48,29 +40,11 @@ def _fields_given(mapping: JsonValue) -> list[str] | None:
 
 
 def _templates(action: ActionView, path: Path) -> Iterator[tuple[Path, str | None]]:
-    match action.implementation:
-        case HttpRequest() as request:
-            yield (*path, "url_template"), request.url_template
-            yield (*path, "body_template"), request.body_template
-            for name, value in (request.headers or {}).items():
-                yield (*path, "headers", name), value
-        case ShellCommand() as command:
-            if isinstance(command.command, list):
-                for i, argument in enumerate(command.command):
-                    yield (*path, "command", i), argument
-            yield (*path, "cwd"), command.cwd
-            for name, value in command.env.items():
-                yield (*path, "env", name), value
-            yield (*path, "stdin"), command.stdin
-        case ReadFile() as file:
-            yield (*path, "path"), file.path
-        case WriteFile() as file:
-            yield (*path, "path"), file.path
-            yield (*path, "content"), file.content
-        case HumanInput() as question:
-            yield (*path, "prompt"), question.prompt
-        case WaitForEvent() as wait:
-            yield (*path, "key"), wait.key
+    kind = action.kind
+    # Those of an action on a context read that, and not its input.
+    if kind and not kind.scoped and action.implementation is not None:
+        for place, text in kind.templates(action.implementation):
+            yield (*path, *place), text
 
 
 def _check(text: str | None, fields: list[str], also: tuple[str, ...], where: Path, findings: Findings) -> None:

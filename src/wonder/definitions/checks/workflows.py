@@ -1,7 +1,6 @@
 """Checks of a workflow: its nodes and transitions one by one, and what flows between them."""
 
 from wonder.definitions.checks.branches import Branches
-from wonder.definitions.checks.findings import Findings
 from wonder.definitions.checks.flow import Sight, check_fit, check_mapping, check_read
 from wonder.definitions.checks.graph import check_graph
 from wonder.definitions.checks.lookup import ActionView, Lookup, TaskView
@@ -20,8 +19,7 @@ from wonder.definitions.checks.variables import check_variables
 from wonder.definitions.drafts import NodeDraft, TransitionDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.reading import Reading
-from wonder.definitions.records.fields import FromContext
-from wonder.definitions.records.implementations import WorkflowCall
+from wonder.definitions.findings import Findings
 from wonder.language.schemas import closest
 
 
@@ -133,13 +131,13 @@ def _check_flow(node: NodeDraft, task: TaskView | None, sights: Sights, lookup: 
 
 
 def _check_called(action: ActionView, sight: Sight, node: NodeDraft, findings: Findings) -> None:
-    """Check what a workflow_call reads out of the context to know whom to call; a path that is none was noted there."""
-    if not isinstance(action.implementation, WorkflowCall):
+    """Check what an action reads out of the context, such as whom to call; a path that is none was noted there."""
+    kind = action.kind
+    if kind is None or action.implementation is None:
         return
-    for name in ("workflow_def_id", "version"):
-        value = getattr(action.implementation, name)
-        where = (*action.path, "implementation", name, "from_context") if action.path else node.path
-        if isinstance(value, FromContext) and (path := read_dotted(value.from_context, where, Findings())):
+    for place, text in kind.context_paths(action.implementation):
+        where = (*action.path, "implementation", *place) if action.path else node.path
+        if path := read_dotted(text, where, Findings()):
             check_read(path, sight, where, findings)
 
 

@@ -32,20 +32,10 @@ from wonder.definitions.file_form.models import (
 )
 from wonder.definitions.file_form.record_faults import record_faults
 from wonder.definitions.kinds import KINDS
-from wonder.definitions.records.actions import SCOPED_KINDS
 from wonder.definitions.records.fields import Record
 from wonder.definitions.records.tasks import StepBody, TaskBody
 from wonder.definitions.records.workflows import TriggerBody
 from wonder.definitions.references import Reference, ResourceKind, inline_name, parse_reference
-
-IMPLEMENTATION_REFERENCES: dict[str, tuple[tuple[str, ResourceKind], ...]] = {
-    "llm_call": (("prompt_spec_id", "prompt"), ("model_profile_id", "model")),
-    "mcp_tool": (("mcp_server_id", "mcp_server"),),
-    "write_artifact": (("artifact_type_id", "artifact_type"),),
-    "vector_search": (("vector_index_id", "vector_index"),),
-    "workflow_call": (("workflow_def_id", "workflow"),),
-}
-"""Which fields of an implementation name another record."""
 
 
 class Expansion:
@@ -175,11 +165,11 @@ class Expansion:
         return StepDraft(file, action, path)
 
     def _action(self, name: str, file: ActionFile, path: Path, *, inline_in_node: bool) -> ActionDraft:
-        written = file.implementation
-        if inline_in_node and file.kind in SCOPED_KINDS and isinstance(written, dict):
+        written, kind, where = file.implementation, KINDS.find(file.kind), (*path, "implementation")
+        assert kind, "that the kind is known was checked with the file"
+        if inline_in_node and kind.scoped and isinstance(written, dict):
             written = {"scope": "workflow", **written}  # FIL-2
-        model, where = KINDS.find(file.kind), (*path, "implementation")
-        assert model, "that the kind is known was checked with the file"
+        model = kind.configuration
         implementation: Record | None = None
         references: list[Reference | None] = []
         try:
@@ -187,12 +177,12 @@ class Expansion:
         except ValidationError as error:
             self.faults.extend(record_faults(error, model, written, where))
         else:
-            for field, kind in IMPLEMENTATION_REFERENCES.get(file.kind, ()):
+            for field, named in kind.references.items():
                 text = getattr(implementation, field)
                 if isinstance(text, str):
                     version = getattr(implementation, "version", None)
                     version = version if isinstance(version, int) else None
-                    references.append(self._reference(kind, text, (*where, field), version))
+                    references.append(self._reference(named, text, (*where, field), version))
         return ActionDraft(name, file, implementation, tuple(filter(None, references)), path)
 
     def _reference(self, kind: ResourceKind, text: str, path: Path, version: int | None = None) -> Reference | None:

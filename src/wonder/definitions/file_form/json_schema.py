@@ -13,15 +13,21 @@ from wonder.definitions.records.fields import Record
 
 def file_form_schema(phase_form: type[Record] | None = None) -> dict[str, Any]:
     """Give the schema of a whole definition file; `phase_form` is the record of a workflow in that form (FIL-5)."""
-    models: list[type[Record]] = [BundleFile, *KINDS.own.values(), *([phase_form] if phase_form else [])]
+    models: list[type[Record]] = [
+        BundleFile,
+        *(kind.configuration for kind in KINDS.own.values()),
+        *([phase_form] if phase_form else []),
+    ]
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], by_alias=True, ref_template="#/$defs/{model}"
     )
     defs: dict[str, Any] = definitions["$defs"]
     for model in (NodeFile, StepFile, TransitionFile, WorkflowFile):
         _allow_every_spelling(model, defs[model.__name__])
-    implementations = {kind: references[model, "validation"] for kind, model in KINDS.own.items()}
-    implementations |= {kind: _announced_schema(kind, model, defs) for kind, model in KINDS.announced.items()}
+    implementations = {name: references[kind.configuration, "validation"] for name, kind in KINDS.own.items()}
+    implementations |= {
+        name: _announced_schema(name, kind.configuration, defs) for name, kind in KINDS.announced.items()
+    }
     defs["ActionFile"]["properties"]["kind"]["enum"] = KINDS.names()
     _check_implementation_by_kind(defs["ActionFile"], implementations)
     for name in ("requires", "produces"):  # of an action, where null is the same as not given
@@ -94,10 +100,10 @@ def _announced_schema(kind: str, model: type[Record], defs: dict[str, Any]) -> d
 
 
 def _may_be_empty(kind: str) -> bool:
-    model = KINDS.find(kind)
-    assert model
+    found = KINDS.find(kind)
+    assert found
     try:
-        model.model_validate({})
+        found.configuration.model_validate({})
     except ValidationError:
         return False
     return True
@@ -122,12 +128,6 @@ _RULES: dict[str, dict[str, Any]] = {
     "TransitionFile": {"allOf": [_not_both("foreach", "spawn_count"), _not_both("foreach", "synchronization")]},
     "LoopConfig": {"anyOf": [_given("max_iterations"), _given("timeout_ms")]},
     "ScheduleFile": {"oneOf": [_given("cron"), _given("every_ms")]},
-    "Sleep": {"oneOf": [_given("ms"), _given("until")]},
     "PhaseStep": {"oneOf": [_given(name) for name in ("tool", "transform", "sleep")]},
     "PhaseSleep": {"oneOf": [_given("ms"), _given("until")]},
-    "ShellCommand": {
-        "if": {"properties": {"command": {"type": "string"}}},
-        "then": {"properties": {"shell": {"const": True}}, "required": ["shell"]},
-        "else": {"properties": {"shell": {"const": False}}},
-    },
 }

@@ -24,15 +24,6 @@ KindName = Annotated[str, Field(min_length=1, max_length=200)]
 """A kind of action. That it is known is checked where it is written (ACT-8): what is stored stays readable where the
 package is not installed that adds its kind."""
 
-WAITING_KINDS = frozenset({"human_input", "workflow_call", "sleep", "wait_for_event"})
-"""Kinds that wait durably: the coordinator carries them out, each as the sole step of its task (LAY-3)."""
-
-PURE_KINDS = frozenset({"transform", "update_context", "assert"})
-"""Kinds that do nothing outside of their task and depend on nothing else: done again, they give the same."""
-
-SCOPED_KINDS = frozenset({"update_context", "assert", "emit_metric"})
-"""Kinds that work on the workflow's context or on the task's (FIL-2)."""
-
 
 class RetryPolicy(Retry):
     """Infrastructure retry; `retryable_errors` replaces the default list (RET-1)."""

@@ -57,6 +57,8 @@ Milliseconds = Annotated[int, Field(ge=1, le=3_155_760_000_000)]
 """A length of time, at most a century: longer is a slip of the unit."""
 Delay = Annotated[int, Field(ge=0, le=3_155_760_000_000)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Total = Annotated[int, Field(ge=1, le=2**53 - 1)]
+"""A number of things that may well be more than a Count."""
 Cents = Annotated[int, Field(ge=0, le=2**53 - 1)]
 Backoff = Literal["none", "linear", "exponential"]
 Timestamp = str

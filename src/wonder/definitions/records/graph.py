@@ -58,12 +58,18 @@ class MOfN(Record):
     m_of_n: Count
 
 
+MergeStrategy = Literal["append", "merge_object", "keyed_by_branch", "last_wins"]
+OnEarlyComplete = Literal["cancel", "abandon"]
+OnFanInTimeout = Literal["fail", "proceed_with_available"]
+OnWorkflowTimeout = Literal["human_gate", "fail"]
+
+
 class Merge(Record):
     """How the outputs of the arrived branches become one value (CTL-11)."""
 
     source: Text
     target: Text
-    strategy: Literal["append", "merge_object", "keyed_by_branch", "last_wins"]
+    strategy: MergeStrategy
 
 
 def _strategy_form(value: object) -> str:
@@ -82,9 +88,9 @@ class Synchronization(Record):
     strategy: Strategy
     sibling_group: Ref
     merge: Merge | None = None
-    on_early_complete: Literal["cancel", "abandon"] = "cancel"
+    on_early_complete: OnEarlyComplete = "cancel"
     timeout_ms: Milliseconds | None = None
-    on_timeout: Literal["fail", "proceed_with_available"] = "fail"
+    on_timeout: OnFanInTimeout = "fail"
 
 
 class LoopConfig(Record):
@@ -157,7 +163,7 @@ class WorkflowBody(Record):
     output_schema: JsonSchema = {}
     context_schema: JsonSchema = {}
     timeout_ms: Milliseconds | None = None
-    on_timeout: Literal["human_gate", "fail"] = "human_gate"
+    on_timeout: OnWorkflowTimeout = "human_gate"
 
 
 class WorkflowDef(WorkflowBody, Owned):

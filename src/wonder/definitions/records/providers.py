@@ -18,6 +18,14 @@ _OutgoingText = Annotated[str, Field(min_length=1, max_length=10_000)]
 _Tokens = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
+OWN_ADDRESSES: Final[Mapping[str, str]] = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com/v1",
+    "google": "https://generativelanguage.googleapis.com/",
+}
+"""Where providers are; Cloudflare's has an account in it, and `local` has none."""
+
+
 class ExecutionConfig(Record):
     """What a profile may say of its provider; `{{secrets.NAME}}` may stand in any of its texts."""
 

@@ -2,12 +2,34 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from wonder.definitions.records.fields import Cents, Count, Description, Identifier, Name, Record, Timestamp
+from wonder.definitions.addresses import base_url_of, why_no_address
+from wonder.definitions.records.fields import Cents, Count, Description, Identifier, Name, Record, Timestamp, Total
+from wonder.language.steps import STEPS_MAX
 
 ModelProvider = Literal["anthropic", "openai", "google", "cloudflare", "local", "mock"]
+
+
+def _base_url(text: str) -> str:
+    if why := why_no_address(text):
+        raise PydanticCustomError("base_url", "{text} {why}", {"text": text[:200], "why": why})
+    return base_url_of(text)
+
+
+BaseUrl = Annotated[str, Field(max_length=2_000), AfterValidator(_base_url)]
+_Usd = Annotated[float, Field(ge=0, le=1_000_000)]
+
+
+class ModelPrice(Record):
+    """What the operator says a model costs, at the provider's own address or at `base_url`."""
+
+    provider: ModelProvider
+    model_id: Identifier
+    base_url: BaseUrl | None = None
+    input_usd_per_million: _Usd
+    output_usd_per_million: _Usd
 
 
 class Budget(Record):
@@ -15,6 +37,11 @@ class Budget(Record):
 
     max_monthly_spend_cents: Cents | None = None
     alert_threshold_cents: Cents | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether spending is watched at all."""
+        return self.max_monthly_spend_cents is not None or self.alert_threshold_cents is not None
 
 
 class ProjectBudget(Budget):
@@ -24,9 +51,11 @@ class ProjectBudget(Budget):
 
 
 class WorkspaceSettings(Record):
-    """Null allows all, an empty list none."""
+    """Null allows all, an empty list none; without `allowed_model_base_urls`, long-running processes allow none."""
 
     allowed_model_providers: list[ModelProvider] | None = None
+    allowed_model_base_urls: list[BaseUrl] | None = None
+    model_prices: list[ModelPrice] = []
     allowed_mcp_servers: list[Name] | None = None
     budget: Budget = Field(default_factory=Budget)
     allow_private_addresses: bool = False
@@ -54,6 +83,23 @@ class Retention(Record):
     logs_days: Annotated[int, Field(ge=1, le=36_500)] = 30
 
 
+class RunLimits(Record):
+    """How much one run may do before it fails, so that it can't take the machine with it."""
+
+    live_tokens: Count | None = None
+    """Null for twice `foreach_limit`."""
+    tokens: Total = 10_000_000
+    events: Total = 100_000_000
+    context_bytes: Total = 256_000_000
+    bytes_written: Total = 20_000_000_000
+    pure_steps: Total = 100_000
+    evaluation_steps: Total = STEPS_MAX
+    triggered_runs: Total = 1_000_000
+    """Of all that triggers start from one run on."""
+    deaths: Count | None = 3
+    """Null for as many as there are."""
+
+
 class ProjectSettings(Record):
     """What a project allows its runs."""
 
@@ -63,6 +109,7 @@ class ProjectSettings(Record):
     snapshot_policy: SnapshotPolicy = Field(default_factory=SnapshotPolicy)
     files_root: Annotated[str, Field(min_length=1)] | None = None
     foreach_limit: Count = 100_000
+    run_limits: RunLimits = Field(default_factory=RunLimits)
     call_depth_max: Count = 20
     retention: Retention = Field(default_factory=Retention)
 

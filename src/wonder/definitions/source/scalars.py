@@ -11,7 +11,7 @@ _WORDS: Final[dict[str, JsonValue]] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _NUMBER_STARTS: Final = frozenset("+-.0123456789")
-_INTEGER: Final = re.compile(r"([-+]?)0*([0-9]+)")
+_INTEGER: Final = re.compile(r"([-+]?)([0-9]+)")
 _BASED: Final = re.compile(r"0o([0-7]+)|0x([0-9a-fA-F]+)")
 _REAL: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
@@ -24,7 +24,8 @@ def resolve_scalar(text: str) -> JsonValue:
     if text[0] not in _NUMBER_STARTS:
         return text
     if found := _INTEGER.fullmatch(text):
-        sign, digits = found.groups()
+        # Not by the expression: what it may take for a leading zero or for a digit takes the square of their number.
+        sign, digits = found[1], found[2].lstrip("0") or "0"
         return parse_json(("-" if sign == "-" and digits != "0" else "") + digits)
     if found := _REAL.fullmatch(text):
         return _real(text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from math import isfinite
+from typing import TypeVar
 
 from wonder.language.expressions.compiler import compile_test, compile_value
 from wonder.language.expressions.errors import EvaluationError
@@ -25,7 +26,10 @@ from wonder.language.expressions.tree import (
     Truth,
     Unary,
 )
+from wonder.language.steps import LARGE, spend
 from wonder.language.values import JsonValue
+
+Result = TypeVar("Result")
 
 
 def build_from_text(text: str, names: Names) -> Expression:
@@ -36,7 +40,24 @@ def build_from_text(text: str, names: Names) -> Expression:
 def build(text: str, tree: Node, quoted: frozenset[str] = frozenset()) -> Expression:
     """Build an expression from its tree."""
     paths = tuple(dict.fromkeys(_paths(tree)))
-    return Expression(text, paths, quoted, _compile_output(tree), compile_test(tree, True))
+    evaluate, matches, size = _compile_output(tree), compile_test(tree, True), _size(tree)
+    if size > LARGE:
+        evaluate, matches = _counted(evaluate, size), _counted(matches, size)
+    return Expression(text, paths, quoted, evaluate, matches)
+
+
+def _counted(evaluate: Callable[[Scope], Result], size: int) -> Callable[[Scope], Result]:
+    """Count one step for each node of a large tree; a small one takes less time than to count it."""
+
+    def counted(scope: Scope) -> Result:
+        spend(size)
+        return evaluate(scope)
+
+    return counted
+
+
+def _size(node: Node) -> int:
+    return 1 + sum(_size(child) for child in node.children())
 
 
 def _paths(node: Node) -> Iterator[Path]:

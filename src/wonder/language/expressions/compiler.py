@@ -32,6 +32,7 @@ from wonder.language.expressions.tree import (
     Truth,
     Unary,
 )
+from wonder.language.steps import LARGE, spend_on_text
 
 
 def compile_value(node: Node) -> Evaluate:
@@ -47,7 +48,14 @@ def compile_test(node: Node, wanted: bool) -> Test:
 def _reference(node: Reference) -> Evaluate:
     if len(node.path) != 2 or type(node.path[1]) is not str:
         read = compile_reader(node.path)
-        return lambda scope: from_json(read(scope))
+
+        def evaluate_deep(scope: Scope) -> SqlValue:
+            value = read(scope)
+            if type(value) is str and len(value) > LARGE:
+                spend_on_text(len(value))
+            return from_json(value)
+
+        return evaluate_deep
     root, name = node.path
 
     # The same as above with everything in one closure: a field of state or input is what most conditions read.
@@ -57,7 +65,11 @@ def _reference(node: Reference) -> Evaluate:
         except (KeyError, TypeError):
             return None
         kind = type(value)
-        if kind is str or kind is float:
+        if kind is str:
+            if len(value) > LARGE:
+                spend_on_text(len(value))
+            return value
+        if kind is float:
             return value
         if kind is int and MIN_INTEGER <= value <= MAX_INTEGER:
             return value
@@ -266,13 +278,20 @@ def _call(node: Call) -> Evaluate:
 
 
 def _applied(function: Callable[..., SqlValue], arguments: list[Evaluate]) -> Evaluate:
+    """Call a function; what it takes for large texts was counted where they came from, as is here what it gives."""
     if len(arguments) == 1:
         (only,) = arguments
-        return lambda scope: function(only(scope))
+        return lambda scope: _counted(function(only(scope)))
     if len(arguments) == 2:
         first, second = arguments
-        return lambda scope: function(first(scope), second(scope))
-    return lambda scope: function(*[argument(scope) for argument in arguments])
+        return lambda scope: _counted(function(first(scope), second(scope)))
+    return lambda scope: _counted(function(*[argument(scope) for argument in arguments]))
+
+
+def _counted(value: SqlValue) -> SqlValue:
+    if type(value) is str and len(value) > LARGE:
+        spend_on_text(len(value))
+    return value
 
 
 def _null(scope: Scope) -> None:

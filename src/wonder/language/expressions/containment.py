@@ -3,6 +3,7 @@
 from wonder.language.expressions.errors import EvaluationError
 from wonder.language.expressions.json_functions import sql_value
 from wonder.language.expressions.sql_values import Document, SqlValue, compare, text_of
+from wonder.language.steps import spend
 
 
 def contains(whole: SqlValue, part: SqlValue) -> int | None:
@@ -20,6 +21,7 @@ def is_element(value: SqlValue, elements: SqlValue) -> int | None:
         return None
     if type(elements) is not Document or type(elements.node) is not list:
         raise EvaluationError(f"the operator in needs a list, not {text_of(elements)[:100]!r}")
+    spend(len(elements.node))
     unknown = value is None and bool(elements.node)
     for node in elements.node:
         element = sql_value(node, elements.native)

@@ -21,6 +21,7 @@ from wonder.language.expressions.json_text import (
 from wonder.language.expressions.limits import MAX_JSON_DEPTH
 from wonder.language.expressions.numbers import real_text
 from wonder.language.expressions.sql_values import Document, SqlValue, integer_of, node_of, storable, text_of
+from wonder.language.steps import spend
 from wonder.language.values import MAX_BYTES
 
 
@@ -232,6 +233,7 @@ def _merge(target: Node, patch: Node, depth: int) -> Node:
     if depth > MAX_JSON_DEPTH:
         raise EvaluationError(f"a JSON patch is nested deeper than {MAX_JSON_DEPTH} levels")
     pairs: list[tuple[str | Text, Node] | None] = list(members_of(target)) if is_object(target) else []
+    spend(len(pairs))
     places: dict[str, list[int]] = {}
     for index in reversed(range(len(pairs))):
         places.setdefault(label_text(pairs[index][0]), []).append(index)  # type: ignore[index]  # none is gone yet

@@ -7,8 +7,14 @@ from wonder.language.expressions.errors import EvaluationError
 from wonder.language.expressions.json_text import Members, Node, Number, Text
 from wonder.language.expressions.limits import MAX_JSON_DEPTH
 from wonder.language.letters import NOT_FIRST_NOR_DOLLAR, NOT_NEXT_NOR_DOLLAR
+from wonder.language.steps import spend, spend_on_text
 
 _SYNTAX_ERROR, _END_OF_TEXT = -1, 0
+# What one value takes to be read, and how many values are read before that is counted.
+_STEPS_A_VALUE: Final = 10
+_COUNTED_AT_ONCE: Final = 100
+# Characters of a string with escapes that are read in the time of one step.
+_ESCAPED_A_STEP: Final = 2
 _CLOSING: Final = {"}": -2, "]": -3, ",": -4, ":": -5}
 _SPACE = re.compile(r"[\t\n\r ]*")
 _WIDE_SPACE = r"\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -39,7 +45,8 @@ class ParsedJson:
         self.error_at = 0
         self.extended = False
         self._text = text
-        self._depth = 0
+        self._depth = self._values = 0
+        spend_on_text(len(text))
         end = self._value(0)
         self.valid = end > 0 and self._only_space_from(end)
 
@@ -53,6 +60,9 @@ class ParsedJson:
     def _value(self, at: int) -> int:
         """Read the value at an offset into `node`; return where it ends, or one of the codes above."""
         text = self._text
+        self._values += 1
+        if not self._values % _COUNTED_AT_ONCE:
+            spend(_STEPS_A_VALUE * _COUNTED_AT_ONCE)
         while True:
             at = _skip(_SPACE, text, at)
             if at >= len(text):
@@ -201,6 +211,8 @@ class ParsedJson:
                     extended = True
                 end += 1
         raw = text[at + 1 : end]
+        if escaped or extended:
+            spend(len(raw) // _ESCAPED_A_STEP)
         self.node = Text(raw, extended) if escaped or extended else raw
         return end + 1
 

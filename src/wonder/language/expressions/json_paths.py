@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from wonder.language.expressions.errors import EvaluationError
 from wonder.language.expressions.json_text import Members, Node, Text, is_object, label_text, members_of
 from wonder.language.expressions.limits import MAX_JSON_DEPTH
+from wonder.language.steps import spend_on_elements
 
 Change: TypeAlias = Literal["insert", "replace", "set", "array_insert", "remove"]
 
@@ -107,6 +108,7 @@ def _member(node: Node, label: str | Text | None) -> Node:
     name = label_text(label)
     if type(node) is dict:
         return node.get(name, MISSING)
+    spend_on_elements(len(node.pairs))
     for other, value in node.pairs:
         if label_text(other) == name:
             return value
@@ -142,6 +144,7 @@ def _change_member(node: Node, path: str, at: int, how: Change, value: Node) -> 
         return MISSING
     assert step.label is not None  # it is a step with a label
     name, pairs = label_text(step.label), members_of(node)
+    spend_on_elements(len(pairs))
     for index, (label, old) in enumerate(pairs):
         if label_text(label) == name:
             new = _change(old, path, step.rest, how, value)
@@ -159,6 +162,7 @@ def _change_member(node: Node, path: str, at: int, how: Change, value: Node) -> 
 
 def _change_element(node: list[Node], path: str, at: int, how: Change, value: Node) -> Node:
     step = _index_step(path, at, len(node))
+    spend_on_elements(len(node))
     if 0 <= step.position < len(node):
         if how == "array_insert" and step.rest >= len(path):
             return [*node[: step.position], value, *node[step.position :]]

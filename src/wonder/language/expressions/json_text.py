@@ -7,13 +7,17 @@ Plain dicts stand for objects whose keys are in canonical order, because that is
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from wonder.language.expressions.errors import EvaluationError
 from wonder.language.expressions.numbers import MAX_INTEGER, MIN_INTEGER, real_prefix
+from wonder.language.steps import spend
 from wonder.language.values import MAX_BYTES, canonical_json
 
 Node: TypeAlias = Any  # None | bool | int | float | str | list[Node] | dict[str, JsonValue] | Number | Text | Members
+
+# How many parts of a text are gathered before they are counted, one step each.
+_COUNTED_AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,10 @@ class Members:
 
 def members_of(node: Node) -> tuple[tuple[str | Text, Node], ...]:
     """Return the labels and values of an object, whichever way it is kept."""
-    return node.pairs if type(node) is Members else tuple(sorted(node.items()))
+    if type(node) is Members:
+        return node.pairs
+    spend(len(node))
+    return tuple(sorted(node.items()))
 
 
 def is_object(node: Node) -> bool:
@@ -66,6 +73,8 @@ def gather(parts: Iterator[str]) -> str:
         if size > MAX_BYTES:
             raise EvaluationError(f"a JSON text of more than {MAX_BYTES:,} bytes would be built")
         gathered.append(part)
+        if not len(gathered) % _COUNTED_AT_ONCE:
+            spend(_COUNTED_AT_ONCE)
     return "".join(gathered)
 
 

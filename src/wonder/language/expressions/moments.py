@@ -9,10 +9,12 @@ from wonder.language.expressions.numbers import real_prefix
 DAY = 86_400_000
 EPOCH_SECONDS = 210_866_760_000
 _LAST = 464_269_060_799_999
+_FRACTION_DIGITS_MAX = 300
 
 _DATE = re.compile(r"(-?)(\d{4})-(\d\d)-(\d\d)[\t-\r T]*", re.ASCII)
 _TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?", re.ASCII)
-_ZONE = re.compile(r"[\t-\r ]*(?:([+-])(\d\d):(\d\d)|[zZ])?[\t-\r ]*", re.ASCII)
+# Blanks are not given back: two rows of them would be tried in every way that they can be divided.
+_ZONE = re.compile(r"[\t-\r ]*+(?:([+-])(\d\d):(\d\d)|[zZ])?[\t-\r ]*", re.ASCII)
 
 
 class NoMoment(Exception):
@@ -150,7 +152,8 @@ def clock_time(text: str) -> Moment | None:
 
 def _fraction(digits: str) -> float:
     value, scale = 0.0, 1.0
-    for digit in digits[1:]:
+    # More of them would be infinite over infinite, where SQLite gives a time by chance.
+    for digit in digits[1:_FRACTION_DIGITS_MAX]:
         value, scale = value * 10.0 + ord(digit) - ord("0"), scale * 10.0
     # More would be rounded up to a whole second.
     fraction = value / scale

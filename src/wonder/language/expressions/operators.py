@@ -19,6 +19,7 @@ from wonder.language.expressions.sql_values import (
     text_of,
 )
 from wonder.language.expressions.text_functions import join_texts
+from wonder.language.steps import spend_on_text
 
 Evaluate: TypeAlias = Callable[[Scope], SqlValue]
 Test: TypeAlias = Callable[[Scope], bool]
@@ -163,7 +164,11 @@ def concatenation(operands: list[Evaluate]) -> Evaluate:
 
     def evaluate(scope: Scope) -> str | None:
         texts = [text_of(operand(scope)) for operand in operands]
-        return None if None in texts else join_texts("", texts)
+        if None in texts:
+            return None
+        joined = join_texts("", texts)
+        spend_on_text(len(joined))
+        return joined
 
     return evaluate
 

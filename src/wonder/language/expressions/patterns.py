@@ -8,8 +8,12 @@ from typing import NamedTuple
 from wonder.language.expressions.errors import EvaluationError
 from wonder.language.expressions.limits import MAX_MATCH_STEPS, MAX_PATTERN
 from wonder.language.expressions.sql_values import SqlValue, lower_ascii, text_of
+from wonder.language.steps import LARGE, spend
 
 _ANY_MANY, _ANY_ONE = "many", "one"
+# What one character of a pattern takes to be compiled, and how many steps of a match take the time of one step.
+_STEPS_A_CHARACTER = 5
+_MATCHED_A_STEP = 50
 
 
 class _Segment(NamedTuple):
@@ -57,7 +61,11 @@ def _matches(pattern: SqlValue, value: SqlValue, kind: str, escape: str) -> int 
     _check_length(pattern)
     if pattern is None or value is None:
         return None
-    compiled = _compile(text_of(pattern), kind, escape)
+    written = text_of(pattern)
+    if len(written) > LARGE:
+        # Whether it was compiled before or not: the count may not depend on what came before.
+        spend(len(written) * _STEPS_A_CHARACTER)
+    compiled = _compile(written, kind, escape)
     text = text_of(value)
     return int(_match(compiled.segments, lower_ascii(text) if compiled.fold_case else text))
 
@@ -93,6 +101,7 @@ def _find(segment: _Segment, text: str, at: int, end: int) -> int:
     assert segment.expression is not None  # a segment is one or the other
     if segment.length * (end - at) > MAX_MATCH_STEPS:
         raise EvaluationError("a LIKE or GLOB pattern with single-character wildcards is too long for a text so long")
+    spend(segment.length * (end - at) // _MATCHED_A_STEP)
     found = segment.expression.search(text, at, end)
     return found.start() if found else -1
 

@@ -3,6 +3,7 @@
 A value is None (NULL), int of 64 bits (INTEGER), float (REAL), str (TEXT) or Document (TEXT that is known to be JSON).
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
@@ -20,6 +21,7 @@ from wonder.language.expressions.numbers import (
     real_text,
     real_to_integer,
 )
+from wonder.language.steps import spend_on_text
 from wonder.language.values import canonical_json, parse_json
 
 SqlValue: TypeAlias = Any  # None | int | float | str | Document; a union would cost an assertion on every line
@@ -43,6 +45,7 @@ class Document:
         """The document as compact JSON."""
         if self._text is None:
             self._text = canonical_json(self.node) if self.native else render(self.node)
+        spend_on_text(len(self._text))
         return self._text
 
     def to_json(self) -> Any:
@@ -217,10 +220,13 @@ def built(text: str) -> str:
     return text
 
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
 def storable(text: str) -> str:
     """Return a text that was made from numbers or escapes, if it holds only characters that can be stored (CTX-7)."""
     if "\0" in text:
         raise EvaluationError("the character U+0000 would be built, which can't be stored")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+    if not text.isascii() and _SURROGATE.search(text):
         raise EvaluationError("a lone surrogate would be built, which can't be stored")
     return text

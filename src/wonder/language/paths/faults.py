@@ -15,13 +15,13 @@ class PathSyntax(WonderError):
 
 
 class QueryTooLarge(WonderError):
-    """A query visited more of its document than one query may."""
+    """A query visited or compared more of its document than one query may."""
 
     code = "QUERY_TOO_LARGE"
 
     def __init__(self, text: str, steps_max: int) -> None:
         super().__init__(
-            f"the query {text!r} visits more than {steps_max:,} values; "
+            f"the query {text!r} visits and compares more than {steps_max:,} values; "
             "name more of the path, and use fewer wildcards, '..' and nested filters"
         )
         self.text, self.steps_max = text, steps_max

@@ -1,7 +1,7 @@
 """Filter expressions of RFC 9535 (`[?@.price < 10]`), compiled to functions."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from jsonpath import JSONPath
 from jsonpath.filter import (
@@ -21,9 +21,14 @@ from jsonpath.filter import (
 from wonder.language.paths.faults import PathSyntax, QueryTooLarge
 from wonder.language.paths.getters import MISSING, Missing
 from wonder.language.paths.patterns import BadPattern, compile_pattern, pattern_or_none
+from wonder.language.pattern_width import width_of
 from wonder.language.values import JsonValue
 
 _DEPTH_MAX = 50
+# So many characters are compared, or places of a pattern followed, in the time of one visit at most.
+TEXT_STEP: Final = 1_000
+_PLACES_STEP: Final = 64
+_LARGE: Final = (str, list, dict)
 
 
 class Search:
@@ -39,6 +44,26 @@ class Search:
         self.steps_left -= steps
         if self.steps_left < 0:
             raise QueryTooLarge(self.text, self.steps_max)
+
+    def spend_on_comparing(
+        self, one: str | list[Any] | dict[str, Any], other: str | list[Any] | dict[str, Any]
+    ) -> None:
+        """Count what has to be looked at to tell whether two are equal: the same two may be compared for each value."""
+        if isinstance(one, str):
+            self.spend(min(len(one), len(other)) // TEXT_STEP)
+            return
+        left: list[Any] = [one] if len(one) == len(other) else []
+        while left:
+            held = left.pop()
+            if isinstance(held, list | dict):
+                self.spend(1 + len(held))
+                left += held if isinstance(held, list) else held.values()
+            elif isinstance(held, str):
+                self.spend(len(held) // TEXT_STEP)
+
+    def spend_on_matching(self, text: str, width: int) -> None:
+        """Count what it takes to match a text with a pattern of so many places."""
+        self.spend(len(text) // TEXT_STEP + len(text) * width // _PLACES_STEP)
 
 
 Test: TypeAlias = Callable[[JsonValue, Search], bool]
@@ -85,7 +110,16 @@ class _Compiler:
         compare = _COMPARISONS.get(operator)
         if compare is None:
             raise self.refused(f"there is no operator {operator}")
-        return lambda value, search: compare(left(value, search), right(value, search))
+
+        def test(value: JsonValue, search: Search) -> bool:
+            # Of these there may be a hundred in one filter.
+            search.spend(1)
+            one, other = left(value, search), right(value, search)
+            if isinstance(one, _LARGE) and isinstance(other, _LARGE):
+                search.spend_on_comparing(one, other)
+            return compare(one, other)
+
+        return test
 
     def operand(self, expression: BaseExpression) -> Operand:
         match expression:
@@ -125,10 +159,18 @@ class _Compiler:
         matched = self.operand(subject)
         if isinstance(pattern, StringLiteral):
             try:
-                matches = compile_pattern(pattern.value, whole=whole)
+                matches, width = compile_pattern(pattern.value, whole=whole), width_of(pattern.value)
             except BadPattern as refusal:
                 raise self.refused(str(refusal)) from None
-            return lambda value, search: isinstance(text := matched(value, search), str) and matches(text)
+
+            def test_literal(value: JsonValue, search: Search) -> bool:
+                text = matched(value, search)
+                if not isinstance(text, str):
+                    return False
+                search.spend_on_matching(text, width)
+                return matches(text)
+
+            return test_literal
         given = self.operand(pattern)
 
         def test(value: JsonValue, search: Search) -> bool:
@@ -136,7 +178,10 @@ class _Compiler:
             if not (isinstance(text, str) and isinstance(written, str)):
                 return False
             matches = pattern_or_none(written, whole=whole)
-            return matches is not None and matches(text)
+            if matches is None:
+                return False
+            search.spend_on_matching(text, width_of(written))
+            return matches(text)
 
         return test
 

@@ -23,6 +23,7 @@ from jsonpath.token import TOKEN_NAME
 from wonder.language.paths.faults import PathSyntax
 from wonder.language.paths.filters import NodesOf, Search, Test, compile_filter
 from wonder.language.paths.getters import Getter, Missing, Path, getter
+from wonder.language.steps import spend
 from wonder.language.values import JsonValue
 
 STEPS_MAX = 1_000_000
@@ -47,7 +48,12 @@ def compile_rfc9535(text: str, segments_max: int) -> tuple[Getter, Path, bool]:
     nodes = _compile_nodes(text, parsed)
 
     def find(root: JsonValue) -> JsonValue | Missing:
-        return nodes(root, Search(root, STEPS_MAX, text))
+        search = Search(root, STEPS_MAX, text)
+        try:
+            return nodes(root, search)
+        finally:
+            # Once and not with each step, of which one query may take no more than this.
+            spend(STEPS_MAX - max(search.steps_left, 0))
 
     return find, prefix, False
 
@@ -61,6 +67,9 @@ def _parse(text: str) -> JSONPath:
         index = error.token.index if error.token is not None else -1
         reason = _TOKEN_KIND.sub(_kind_in_words, str(error.args[0])) if error.args else "not RFC 9535"
         raise PathSyntax(text, index if index >= 0 else len(text), reason, _HINT) from None
+    except ValueError:  # the parser takes 3E2 for an index, and fails to read it as one
+        message = "a number stands in brackets that is no index"
+        raise PathSyntax(text, len(text), message, "write whole numbers without an exponent, as in [3]") from None
     assert isinstance(parsed, JSONPath), "a strict environment reads no compound queries"
     for token in _ENVIRONMENT.lexer.tokenize(text):
         # The parser takes $.a-b even when strict; RFC 9535 does not, and expressions read it as a subtraction.

@@ -15,6 +15,8 @@ from wonder.language.values import BadValue, JsonValue, check_value, show_path
 SCHEMA_BYTES = 1_000_000
 SCHEMA_DEPTH = 100
 SUBSCHEMAS = 10_000
+# The validator can't be made with an integer of more than 4,300 digits.
+DIGITS = 1_000
 
 # Read as 2020-12, whichever is named: keywords that changed their meaning in between are refused by name.
 DRAFTS = (
@@ -23,6 +25,7 @@ DRAFTS = (
     "http://json-schema.org/draft-07/schema",
 )
 _FAULTS_SHOWN = 100
+_LARGE = 10**DIGITS
 
 
 def schema_faults(schema: JsonValue) -> list[SchemaFault]:
@@ -64,6 +67,20 @@ def _size_faults(schema: JsonValue) -> list[SchemaFault]:
         if error.path:
             return [SchemaFault("SCHEMA_BAD_VALUE", error.path, error.reason, "a schema is plain JSON")]
         return [SchemaFault("SCHEMA_TOO_LARGE", (), f"the schema is too large: {error.reason}", "split the schema")]
+    return _integer_faults(schema)
+
+
+def _integer_faults(schema: JsonValue) -> list[SchemaFault]:
+    left: list[tuple[Path, JsonValue]] = [((), schema)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, int) and not -_LARGE < value < _LARGE:
+            message = f"an integer of more than {DIGITS:,} digits, which no schema can have"
+            return [SchemaFault("SCHEMA_BAD_VALUE", path, message, "write a smaller number, or leave the limit out")]
+        if isinstance(value, dict):
+            left += [((*path, key), held) for key, held in value.items()]
+        elif isinstance(value, list):
+            left += [((*path, index), held) for index, held in enumerate(value)]
     return []
 
 

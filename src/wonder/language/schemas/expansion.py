@@ -26,11 +26,32 @@ _Graph = dict[Path, list[_Edge]]
 
 def expansion_faults(references: References) -> list[SchemaFault]:
     """Say where a schema, whose references all lead somewhere, refers to itself without end or unfolds too far."""
-    graph = {path: list(_edges(path, schema, references)) for path, schema in references.positions.items()}
+    graph = _graph(references)
     endless = _endless(graph)
     if endless:
         return endless
     return _unfolding(graph)
+
+
+def unfold(references: References, weights: dict[Path, int]) -> dict[Path, int]:
+    """Add up what each subschema weighs, with all that looks at the same value and one part of it on each level below.
+
+    The references must not be endless.
+    """
+    unfolded = _without_circles(_graph(references))
+    total: dict[Path, int] = {}
+    for path in _children_first(unfolded):
+        total[path] = weights[path] + _sum(unfolded[path], total)
+    return total
+
+
+def _graph(references: References) -> _Graph:
+    return {path: list(_edges(path, schema, references)) for path, schema in references.positions.items()}
+
+
+def _sum(edges: list[_Edge], total: dict[Path, int]) -> int:
+    beside = sum(total[edge.target] for edge in edges if edge.in_place)
+    return beside + max((total[edge.target] for edge in edges if not edge.in_place), default=0)
 
 
 def _edges(path: Path, schema: JsonValue, references: References) -> Iterator[_Edge]:
@@ -64,21 +85,12 @@ def _endless(graph: _Graph) -> list[SchemaFault]:
 
 
 def _unfolding(graph: _Graph) -> list[SchemaFault]:
-    part_of = _circles(graph)
-    # The validator remembers what it found through a reference that can come back to itself, so it counts once.
-    unfolded = {
-        path: [edge for edge in edges if not (edge.by_reference and part_of[path] == part_of[edge.target])]
-        for path, edges in graph.items()
-    }
+    unfolded = _without_circles(graph)
     checks: dict[Path, int] = {}
     chain: dict[Path, int] = {}
     for path in _children_first(unfolded):
-        beside = [edge.target for edge in unfolded[path] if edge.in_place]
-        below = [edge.target for edge in unfolded[path] if not edge.in_place]
-        checks[path] = (
-            1 + sum(checks[target] for target in beside) + max((checks[target] for target in below), default=0)
-        )
-        chain[path] = 1 + max((chain[target] for target in beside), default=0)
+        checks[path] = 1 + _sum(unfolded[path], checks)
+        chain[path] = 1 + max((chain[edge.target] for edge in unfolded[path] if edge.in_place), default=0)
         if checks[path] > EXPANSION:
             message = (
                 f"with its references followed, this schema unfolds to more than {EXPANSION:,} checks of one value"
@@ -90,6 +102,15 @@ def _unfolding(graph: _Graph) -> list[SchemaFault]:
             message = f"more than {CHAIN} references or alternatives lead one to the next on the same value"
             return [SchemaFault("SCHEMA_TOO_DEEP", path, message, "refer to the last of them directly")]
     return []
+
+
+def _without_circles(graph: _Graph) -> _Graph:
+    """The validator remembers what it found through a reference that can come back to itself, so it counts once."""
+    part_of = _circles(graph)
+    return {
+        path: [edge for edge in edges if not (edge.by_reference and part_of[path] == part_of[edge.target])]
+        for path, edges in graph.items()
+    }
 
 
 def _children_first(graph: _Graph) -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """A template's syntax tree to functions that render it."""
 
 from dataclasses import dataclass
+from typing import assert_never
 from urllib.parse import quote
 
 from wonder.language.paths import MISSING, Path
@@ -10,6 +11,7 @@ from wonder.language.templates.rendering import Evaluate, Found, Output, Render,
 from wonder.language.templates.tree import (
     Block,
     Call,
+    Comment,
     Content,
     Expression,
     Literal,
@@ -61,8 +63,10 @@ class TemplateCompiler:
                 return self.mustache(statement, place)
             case Block():
                 return self.block(statement, place)
-            case _:
+            case Content() | Comment():
                 return None
+            case _:
+                assert_never(statement)
 
     def mustache(self, mustache: Mustache, place: Place) -> Render:
         value = self.call(mustache.call, place)

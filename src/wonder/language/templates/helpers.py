@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wonder.language.paths import MISSING
+from wonder.language.steps import spend_on_text
 from wonder.language.templates.rendering import (
     Evaluate,
     Found,
@@ -101,7 +102,12 @@ def _lookup(value: Found, key: Found) -> Found:
 
 
 def _json(value: Found) -> Found:
-    return "null" if value is MISSING else encode_json(value)
+    if value is MISSING:
+        return "null"
+    text = encode_json(value)
+    # Not only what is written: `{{#if (json x)}}` writes nothing, and may stand there ten thousand times.
+    spend_on_text(len(text))
+    return text
 
 
 BLOCKS: Final[dict[str, Callable[[BlockParts], Render]]] = {"if": _if, "unless": _unless, "each": _each, "with": _with}

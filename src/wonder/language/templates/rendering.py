@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from wonder.language.paths import MISSING, Missing
+from wonder.language.steps import spend
 from wonder.language.templates.faults import TemplateTooLarge
 from wonder.language.values import JsonValue, encode_json
 
@@ -109,6 +110,7 @@ def text_of(value: Found) -> str:
         case float():
             return _number_text(value)
         case list():
+            spend(len(value))
             return ",".join([text_of(element) for element in value])
         case _:
             return "[object Object]"

@@ -3,12 +3,15 @@
 from typing import Literal
 
 from wonder.language.paths import Path
+from wonder.language.steps import spend, spend_on_text
 from wonder.language.templates.faults import TemplateSyntax
-from wonder.language.templates.rendering import Output, Render, Scope
+from wonder.language.templates.rendering import STEPS_MAX, Output, Render, Scope
 from wonder.language.values import JsonValue
 
 TEXT_MAX = 1_000_000
 OUTPUT_MAX = 1_000_000
+# A turn of a block makes scopes, and takes as long as five steps of a query.
+_STEPS_A_STEP = 5
 
 
 class Template:
@@ -23,8 +26,13 @@ class Template:
     def render(self, scope: dict[str, JsonValue]) -> str:
         """Return the text for these values; raises TemplateTooLarge when it would be too long."""
         out = Output(self._output_max)
-        self._render(Scope(scope, None, {"root": scope}, (), {}), out)
-        return "".join(out.parts)
+        try:
+            self._render(Scope(scope, None, {"root": scope}, (), {}), out)
+        finally:
+            spend((STEPS_MAX - max(out.steps_left, 0)) * _STEPS_A_STEP)
+        text = "".join(out.parts)
+        spend_on_text(len(text))
+        return text
 
 
 def compile_template(

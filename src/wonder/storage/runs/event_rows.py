@@ -7,6 +7,8 @@ import msgspec
 
 from wonder.engine.decisions import RecordEvent
 from wonder.storage.runs.cells import from_json, text, to_json
+from wonder.storage.runs.headers import RunHeader
+from wonder.storage.runs.records import Recorded
 from wonder.storage.store import Entry, Row
 
 # Of more events in one commit the run gets several rows: whoever wants one event reads its whole row.
@@ -21,21 +23,32 @@ class EventRows:
     def __init__(self) -> None:
         self._of_runs: dict[str, list[_Row]] = {}
 
-    def add(self, run_id: str, events: Sequence[RecordEvent]) -> None:
+    def add(self, record: Recorded, events: Sequence[RecordEvent]) -> None:
         """Add the events of one turn, written down here and now: what they show may change with the next turn."""
-        if len(events) > EVENTS_PER_ROW:
-            self.add(run_id, events[:EVENTS_PER_ROW])
-            self.add(run_id, events[EVENTS_PER_ROW:])
-            return
+        for start in range(0, len(events), EVENTS_PER_ROW):
+            self._add(record.id, events[start : start + EVENTS_PER_ROW], record)
+        last = self._of_runs[record.id][-1]
+        last.tokens_made, last.bytes_written = record.run.tokens_made, record.written
+
+    def add_unloaded(self, header: RunHeader, events: Sequence[RecordEvent]) -> None:
+        """Add a few events of a run that is not in memory."""
+        self._add(header.id, events)
+        last = self._of_runs[header.id][-1]
+        last.tokens_made, last.bytes_written = header.tokens_made, header.bytes_written
+
+    def _add(self, run_id: str, events: Sequence[RecordEvent], record: Recorded | None = None) -> None:
         first, last, written = events[0].sequence, events[-1].sequence, to_json(events)
+        if record is not None:
+            record.written += len(written)
         rows = self._of_runs.get(run_id)
         if rows is None:
-            self._of_runs[run_id] = [_Row(first, last, [written[1:-1]])]
+            self._of_runs[run_id] = [_Row(first, last, [written])]
         elif last - rows[-1].first < EVENTS_PER_ROW:
             rows[-1].last = last
-            rows[-1].written.append(written[1:-1])
+            rows[-1].written.append(written)
         else:
-            rows.append(_Row(first, last, [written[1:-1]]))
+            rows[-1].join()
+            rows.append(_Row(first, last, [written]))
 
     def entries(self) -> Iterator[Entry]:
         """Give the statement with its rows."""
@@ -43,7 +56,7 @@ class EventRows:
             yield (
                 "insert_events",
                 [
-                    (run_id, row.first, row.last, f"[{','.join(row.written)}]")
+                    (run_id, row.first, row.last, row.join(), row.tokens_made, row.bytes_written)
                     for run_id, rows in self._of_runs.items()
                     for row in rows
                 ],
@@ -51,12 +64,21 @@ class EventRows:
 
 
 class _Row:
-    """A row in the making: the numbers of its first and last event, and its events without the brackets around."""
+    """A row in the making: the numbers of its first and last event, and lists of its events, as they came."""
 
-    __slots__ = ("first", "last", "written")
+    __slots__ = ("bytes_written", "first", "last", "tokens_made", "written")
 
     def __init__(self, first: int, last: int, written: list[str]) -> None:
         self.first, self.last, self.written = first, last, written
+        self.tokens_made: int | None = None
+        self.bytes_written: int | None = None
+        """Said only of the last row of a turn: whoever loads the run looks at its last row."""
+
+    def join(self) -> str:
+        """Give all events as one list, of which the parts are let go."""
+        if len(self.written) > 1:
+            self.written = [f"[{','.join([part[1:-1] for part in self.written])}]"]
+        return self.written[0]
 
 
 def unpacked_events(rows: Iterable[Row], after: int, until: int) -> list[RecordEvent]:

@@ -9,8 +9,11 @@ from wonder.language.values import JsonValue, encode_json
 from wonder.storage.pages import LAST, LIMIT, Page, check_limit, cut, read_cursor, write_cursor
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.cells import failure_from, from_json, number, number_or_none, text, text_or_none
-from wonder.storage.runs.records import Origin
+from wonder.storage.runs.records import TriggerOrigin
 from wonder.storage.store import Reader, Value
+
+QUARANTINED = "quarantined"
+"""Why a run is paused that was under way whenever its process died: it is not loaded before a person resumes it."""
 
 
 class RunHeader(Struct, frozen=True, kw_only=True):
@@ -43,7 +46,11 @@ class RunHeader(Struct, frozen=True, kw_only=True):
     completed_ms: int | None
     sequence: int
     """The number of its last event; 0 in lists, where nobody asks for it."""
-    origin: Origin | None = None
+    tokens_made: int = 0
+    """How many tokens it has made in all; 0 in lists."""
+    bytes_written: int = 0
+    """About how many bytes it has written to the database; 0 in lists."""
+    origin: TriggerOrigin | None = None
     """By what it was triggered."""
     retry_due: bool = False
     """Whether it has failed, and is about to be retried because its trigger says so."""
@@ -52,6 +59,11 @@ class RunHeader(Struct, frozen=True, kw_only=True):
     def has_ended(self) -> bool:
         """Whether it has its final status."""
         return self.completed_ms is not None
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether it was set aside because its process died again and again while it was under way."""
+        return self.paused_reason == QUARANTINED
 
 
 async def load_header(reader: Reader, run_id: str) -> RunHeader:
@@ -91,6 +103,18 @@ async def children_of_run(reader: Reader, run_id: str) -> list[RunHeader]:
     return [_header(row) for row in await reader.fetch_named("children_of_run", run_id)]
 
 
+async def count_children(reader: Reader, run_id: str) -> int:
+    """Count the sub-workflows that a run has called."""
+    return number((await reader.fetch("count_children_of_run", run_id))[0][0])
+
+
+async def child_statuses(reader: Reader, run_id: str, *, after: str = "", limit: int = 1_000) -> list[tuple[str, str]]:
+    """List ids and statuses of the sub-workflows that a run has called, oldest first, behind an id."""
+    return [
+        (text(id), text(status)) for id, status in await reader.fetch("child_statuses_of_run", run_id, after, limit)
+    ]
+
+
 def _header(row: Mapping[str, Value]) -> RunHeader:
     return RunHeader(
         id=text(row["id"]),
@@ -118,15 +142,17 @@ def _header(row: Mapping[str, Value]) -> RunHeader:
         started_ms=number_or_none(row["started_ms"]),
         completed_ms=number_or_none(row["completed_ms"]),
         sequence=number(row["sequence"]),
+        tokens_made=number(row["tokens_made"]),
+        bytes_written=number(row["bytes_written"]),
         origin=_origin(row),
         retry_due=bool(row["retry_due"]),
     )
 
 
-def _origin(row: Mapping[str, Value]) -> Origin | None:
+def _origin(row: Mapping[str, Value]) -> TriggerOrigin | None:
     if row["triggered_by_run_id"] is None:
         return None
-    return Origin(
+    return TriggerOrigin(
         triggered_by_run_id=text(row["triggered_by_run_id"]),
         ordinal=number(row["trigger_ordinal"]),
         item_index=number(row["item_index"]),
@@ -134,4 +160,5 @@ def _origin(row: Mapping[str, Value]) -> Origin | None:
         attempt=number(row["attempt"]),
         max_retries=number(row["max_retries"]),
         timeout_ms=number_or_none(row["trigger_timeout_ms"]),
+        root_run_id=text_or_none(row["root_run_id"]),
     )

@@ -7,12 +7,14 @@ for it, free the moment its process dies. On both, each claim raises the epoch t
 import asyncio
 import fcntl
 import os
+import stat
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from wonder.storage.errors import LeaseLost, WriteRefused
+from wonder.storage.file_modes import FILE_MODE
 from wonder.storage.runs.cells import number, number_or_none, text
-from wonder.storage.store import Fence, Reader, Store, Transaction
+from wonder.storage.store import Fence, Reader, Row, Store, Transaction
 
 ENGINE: Final = "engine"
 LEASE_MS: Final = 15_000
@@ -41,6 +43,8 @@ class Lease:
         self._store, self._lock = store, lock
         self.inherited: list[bytes] = []
         """What the owner before has logged, and not settled: the engine has to, before it does anything else."""
+        self.owner_died = False
+        """Whether the owner before has ended without giving the lease back."""
 
     async def renew(self, lease_ms: int = LEASE_MS) -> None:
         """Put off the deadline; raises LeaseLost when the lease is another's now."""
@@ -88,7 +92,9 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
         async with store.transaction() as transaction:
             rows = await transaction.fetch("lease_is_unlocked", name)
             is_unlocked = bool(rows)
+            before: list[Row] = []
             if is_unlocked:
+                before = await transaction.fetch("read_lease", name)
                 rows = await transaction.fetch("claim_lease", name, owner_id, None if lock else lease_ms)
         if not is_unlocked:
             # The next claim finds the lease free, if this was an owner that can't go on.
@@ -100,6 +106,7 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
     if not rows:
         return None
     lease = Lease(store, name, owner_id, number(rows[0][0]), lock, lease_ms)
+    lease.owner_died = bool(before) and before[0][2] != 0
     if name == ENGINE:
         try:
             # Looked for now that the owner before finds its lease lost with whatever it still logs.
@@ -153,9 +160,14 @@ class FileLock:
     def take(cls, path: Path, *, shared: bool = False) -> "FileLock | None":
         """Take the lock without waiting; None if another process, or another part of this one, has it."""
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            # Without following a link: the lock is marked, which would change what the link leads to.
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(path, flags, FILE_MODE)
         except OSError as error:
             raise WriteRefused(f"the lock file {path} can't be opened: {error.strerror}") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise WriteRefused(f"the lock file {path} is no file; remove it")
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -43,12 +43,13 @@ async def load_runs(
     run_ids: Sequence[str],
     program_of: Callable[[str, int], Awaitable[Program]],
     limits: Limits | None = None,
+    wanted: Callable[[RunHeader], bool] = lambda header: True,
 ) -> list[LoadedRun]:
-    """Load runs, in the order of their ids; those that are not there are left out.
+    """Load runs, in the order of their ids; those that are not there, or not wanted, are left out.
 
     The number of queries depends on the number of definition versions, not of runs.
     """
-    headers = await load_headers(reader, run_ids)
+    headers = [header for header in await load_headers(reader, run_ids) if wanted(header)]
     versions = {(header.workflow_def_id, header.workflow_version) for header in headers}
     programs = {version: await program_of(*version) for version in sorted(versions)}
     plans = {version: program.plan for version, program in programs.items()}
@@ -128,6 +129,7 @@ def _run(header: RunHeader, context: Context, timers: dict[str, int], loops: dic
         failure,
         timers,
         loops,
+        header.tokens_made,
     )
 
 

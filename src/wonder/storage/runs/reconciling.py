@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from wonder.storage.runs.cells import text, text_or_none
+from wonder.storage.runs.cells import number, text, text_or_none
 from wonder.storage.runs.outside import AwaitedEvent
 from wonder.storage.store import Reader
 
@@ -53,6 +53,18 @@ async def stray_children(reader: Reader) -> list[StrayChild]:
         StrayChild(text(id), text(parent_id), text(parent_status), text(status), text_or_none(reason), bool(orphan))
         for id, parent_id, parent_status, status, reason, orphan in await reader.fetch("stray_children")
     ]
+
+
+async def root_of_run(reader: Reader, run_id: str) -> str:
+    """Give the run at the top of the calls that led to a run; itself if nobody called it."""
+    rows = await reader.fetch("root_of_run", run_id)
+    return text(rows[0][0]) if rows else run_id
+
+
+async def count_live_called(reader: Reader, run_id: str) -> int:
+    """Count the live runs that a run has called, and those that these have called."""
+    ((count,),) = await reader.fetch("count_live_called", run_id)
+    return number(count)
 
 
 async def calls_without_child(reader: Reader) -> list[Call]:

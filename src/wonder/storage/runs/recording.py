@@ -12,6 +12,7 @@ from wonder.engine.decisions import (
     CreateToken,
     Decision,
     DispatchTask,
+    EndLive,
     EndRun,
     EnterJoin,
     FireJoin,
@@ -36,10 +37,13 @@ from wonder.engine.decisions import (
     WriteBranchOutput,
     WriteContext,
 )
+from wonder.engine.ending import WORKFLOW_TIMER
 from wonder.engine.restore import Snapshot
+from wonder.engine.state import CANCELLED
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import to_json_or_null
 from wonder.storage.runs.event_rows import EventRows
+from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.metric_rows import MetricRows
 from wonder.storage.runs.outside import OutsideEvent
 from wonder.storage.runs.records import NewRun, Recorded
@@ -70,6 +74,7 @@ class Batch:
         self._answers: list[Row] = []
         self._extensions: list[Entry] = []
         self._others: dict[str, list[Sequence[Value]]] = {}
+        self._ends_all = False
         self.is_empty = True
 
     @property
@@ -125,10 +130,24 @@ class Batch:
                 if take is not None:
                     take[1](getattr(self, take[0]), record, decision, now_ms)
         if events:
-            self._events.add(record.id, events)
+            self._events.add(record, events)
         scopes = self._scopes_if_any
         if scopes is not None and scopes.is_touched:
             scopes.settle(record)
+
+    def end_unloaded(self, header: RunHeader, events: Sequence[RecordEvent], end: EndRun, now_ms: int) -> None:
+        """Add the end of a run that is not in memory, and of all that is live in it."""
+        self.is_empty = False
+        self._end_all(header.id, CANCELLED, now_ms)
+        self._events.add_unloaded(header, events)
+        self._runs.end(header.id, end, now_ms)
+
+    def pause_unloaded(self, header: RunHeader, event: RecordEvent, reason: str, left_ms: int | None) -> None:
+        """Add that a run which is not in memory is paused; its workflow's timer goes with it."""
+        self.is_empty = False
+        self._events.add_unloaded(header, [event])
+        self._runs.pause(header.id, reason, left_ms)
+        self._waits.drop_timer(header.id, WORKFLOW_TIMER)
 
     def snapshot(self, snapshot: Snapshot, now_ms: int) -> None:
         """Add a snapshot of a run."""
@@ -198,8 +217,8 @@ class Batch:
         """Write the batch: durable once this was awaited, which raises LeaseLost where the fence no longer stands."""
         entries = self.entries()
         # Each row is written once, whatever happened to it. Only lists of a context that are made anew delete rows
-        # whose keys others then take.
-        independent = not any(query.startswith("DELETE ") for query, _ in entries)
+        # whose keys others then take, and the end of all tokens of a run may find rows that were just written.
+        independent = not (self._ends_all or any(query.startswith("DELETE ") for query, _ in entries))
         return store.commit(entries, fence=fence, independent=independent, settles=settles)
 
     @property
@@ -224,8 +243,18 @@ class Batch:
         for token in snapshot.tokens:
             self._tokens.adopt(record, token, now_ms)
 
+    def _end_live(self, record: Recorded, decision: EndLive, now_ms: int) -> None:
+        self._end_all(record.id, decision.status, now_ms)
+        record.groups.clear()
+
+    def _end_all(self, run_id: str, status: str, now_ms: int) -> None:
+        self._ends_all = True
+        self._tokens.end_all(run_id, status, now_ms)
+        self._scopes.end_all(run_id)
+        self._waits.end_all(run_id, now_ms)
+
     def _end_run(self, record: Recorded, decision: EndRun, now_ms: int) -> None:
-        self._runs.end(record, decision, now_ms)
+        self._runs.end(record.id, decision, now_ms)
         self._scopes.end_run(record)
 
     def _enter_join(self, record: Recorded, decision: EnterJoin, now_ms: int) -> None:
@@ -242,6 +271,7 @@ _TAKERS: dict[type, tuple[str, Take]] = {
     StartRun: ("_runs", RunRows.start),
     AdoptSnapshot: ("_itself", Batch._adopt),
     SetRunStatus: ("_runs", RunRows.set_status),
+    EndLive: ("_itself", Batch._end_live),
     EndRun: ("_itself", Batch._end_run),
     WriteContext: ("_runs", RunRows.write),
     CreateToken: ("_tokens", TokenRows.create),

@@ -11,7 +11,7 @@ from wonder.storage.runs.cells import to_json
 from wonder.storage.store import Value
 
 
-class Origin(Struct, frozen=True, kw_only=True):
+class TriggerOrigin(Struct, frozen=True, kw_only=True):
     """By what a run was triggered, and what its trigger says of it (PHS-6)."""
 
     triggered_by_run_id: str
@@ -23,16 +23,23 @@ class Origin(Struct, frozen=True, kw_only=True):
     """The how-manieth retry it is."""
     max_retries: int = 0
     timeout_ms: int | None = None
+    root_run_id: str | None = None
+    """The run at the beginning of all these triggers; None in rows of before it was stored."""
 
     @property
     def retries_left(self) -> int:
         """How often it may be retried when it fails."""
         return self.max_retries - self.attempt
 
+    @property
+    def family_id(self) -> str:
+        """The run whose triggers, and those of the runs that they started, have led here."""
+        return self.root_run_id or self.triggered_by_run_id
+
     def row(self) -> list[Value]:
         """Give its row, without the run's id."""
         place: list[Value] = [self.triggered_by_run_id, self.ordinal, self.item_index, self.attempt]
-        return [*place, self.depth, self.max_retries, self.timeout_ms]
+        return [*place, self.depth, self.max_retries, self.timeout_ms, self.root_run_id]
 
 
 class NewRun(Struct, frozen=True, kw_only=True):
@@ -56,7 +63,7 @@ class NewRun(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     input_hash: str | None = None
     owner_id: str | None = None
-    origin: Origin | None = None
+    origin: TriggerOrigin | None = None
 
     def row(self) -> list[Value]:
         """Give its row, `queued`, with the input, which stays there until the run starts."""
@@ -99,11 +106,13 @@ class _Branches(NamedTuple):
 class Recorded:
     """A run in memory, with what its rows say once the batches that it was added to are durable."""
 
-    __slots__ = ("groups", "id", "output", "plan", "project_id", "run", "state")
+    __slots__ = ("groups", "id", "output", "plan", "project_id", "run", "state", "written")
 
-    def __init__(self, run: RunState, plan: ContextPlan, project_id: str) -> None:
+    def __init__(self, run: RunState, plan: ContextPlan, project_id: str, written: int = 0) -> None:
         self.run, self.plan, self.project_id, self.id = run, plan, project_id, run.id
         self.state, self.output = run.state, run.output
+        self.written = written
+        """About how many bytes it has written: its events, what its tasks were given, what its branches gave."""
         self.groups = {group.id: _branches_of(group) for group in run.groups.values()}
 
     def open_group(self, group_id: str, segments: list[tuple[str, int, list[JsonValue] | None]]) -> None:

@@ -1,8 +1,9 @@
-"""Requests: what another process wants done by the one that runs the engine (SPEC 13)."""
+"""Requests: what another process wants done by the one that runs the engine (CMD-5)."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from wonder.backoff import Backoff
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import from_json, number, text, to_json
 from wonder.storage.runs.errors import RequestUnanswered
@@ -10,8 +11,8 @@ from wonder.storage.store import Reader, Store, Transaction
 
 # How long an answer waits for the one who asked.
 KEPT_MS = 3_600_000
-_SHORTEST_WAIT_SECONDS = 0.01
-_LONGEST_WAIT_SECONDS = 0.25
+_FIRST_PAUSE_MS = 10.0
+_LONGEST_PAUSE_MS = 250.0
 
 
 class Request(NamedTuple):
@@ -57,17 +58,16 @@ async def wait_for_answer(
     reader: Reader, id: str, *, seconds: float, sleep: Callable[[float], Awaitable[None]]
 ) -> Answer:
     """Wait until a request is answered, looking ever more seldom; raises RequestUnanswered."""
-    waited, pause = 0.0, _SHORTEST_WAIT_SECONDS
+    waited, backoff = 0.0, Backoff(_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS)
     while True:
         answer = await find_answer(reader, id)
         if answer is not None:
             return answer
         if waited >= seconds:
             raise RequestUnanswered(id, seconds)
-        pause = min(pause, seconds - waited)
+        pause = min(backoff.next_ms() / 1_000, seconds - waited)
         await sleep(pause)
         waited += pause
-        pause = min(pause * 2, _LONGEST_WAIT_SECONDS)
 
 
 async def withdraw_request(transaction: Transaction, id: str) -> bool:

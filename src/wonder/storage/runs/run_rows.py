@@ -85,19 +85,22 @@ class RunRows:
         else:
             self._change(record)[1:5] = status
 
-    def end(self, record: Recorded, decision: EndRun, now_ms: int) -> None:
+    def pause(self, run_id: str, reason: str, left_ms: int | None) -> None:
+        """Note that a run which is not in memory is paused."""
+        self._changed[run_id] = [run_id, "paused", reason, None, left_ms, None, None, None, None]
+
+    def end(self, run_id: str, decision: EndRun, now_ms: int) -> None:
         """Note the final status."""
         # The output of a run that did not complete is None, which is no output; of one that did, null is a value.
         output = to_json(decision.output) if decision.status == "completed" else None
         error = None if decision.failure is None else to_json(decision.failure)
-        row = self._new.get(record.id)
+        row = self._new.get(run_id)
         if row is not None:
             row[_STATUS : _STATUS + 4] = (decision.status, None, None, None)
             row[_INPUT], row[_OUTPUT], row[_ERROR], row[_COMPLETED] = None, output, error, now_ms
         else:
-            change = self._change(record)
-            change[1:5] = (decision.status, None, None, None)
-            change[6:9] = (output, error, now_ms)
+            started = self._changed[run_id][5] if run_id in self._changed else None
+            self._changed[run_id] = [run_id, decision.status, None, None, None, started, output, error, now_ms]
 
     def write(self, record: Recorded, decision: WriteContext, now_ms: int) -> None:
         """Note changes of the context."""

@@ -29,6 +29,7 @@ class ScopeRows:
         self._branches: dict[str, dict[int, Row]] = {}
         self._loops: dict[tuple[str, str], dict[tuple[int, str], tuple[int, int]]] = {}
         self._emptied: list[Row] = []
+        self._ended: list[Row] = []
 
     def open(self, record: Recorded, decision: OpenFanOut, now_ms: int) -> None:
         """Note a new group."""
@@ -84,6 +85,19 @@ class ScopeRows:
             self._loops.pop((record.id, NO_GROUP), None)
             self._emptied.append((record.id, NO_GROUP))
 
+    def end_all(self, run_id: str) -> None:
+        """Note that a run has no groups, branches and counts any more."""
+        self._new = {id: new for id, new in self._new.items() if new[0] != run_id}
+        self._fired = {id: row for id, row in self._fired.items() if row[0] != run_id}
+        self._closed = [row for row in self._closed if row[0] != run_id]
+        self._emptied = [row for row in self._emptied if row[0] != run_id]
+        branches = {
+            id: {index: row for index, row in rows.items() if row[0] != run_id} for id, rows in self._branches.items()
+        }
+        self._branches = {id: rows for id, rows in branches.items() if rows}
+        self._loops = {key: loops for key, loops in self._loops.items() if key[0] != run_id}
+        self._ended.append((run_id,))
+
     def settle(self, record: Recorded) -> None:
         """Take the rows of what a turn has touched from the run as it is now, unless its group is gone."""
         groups = record.run.groups
@@ -91,7 +105,8 @@ class ScopeRows:
             group = groups.get(group_id)
             if group is not None:
                 branches = self._branches.setdefault(group_id, {})
-                branches[index] = _branch(record.id, group_id, group.branches[index])
+                row = branches[index] = _branch(record.id, group_id, group.branches[index])
+                record.written += len(str(row[7]))
         for group_id in self._firing:
             group = groups.get(group_id)
             if group is not None:
@@ -106,6 +121,10 @@ class ScopeRows:
 
     def entries(self) -> Iterator[Entry]:
         """Give the statements with their rows."""
+        if self._ended:
+            yield "delete_groups_of_run", self._ended
+            yield "delete_branches_of_run", self._ended
+            yield "delete_loops_of_run", self._ended
         if self._closed:
             yield "delete_group", self._closed
             yield "delete_branches", self._closed

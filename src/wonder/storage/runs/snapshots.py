@@ -19,6 +19,7 @@ def snapshot_row(snapshot: Snapshot, at_ms: int) -> Row:
         "failure": run.failure,
         "timers": run.timers,
         "loops": run.loops,
+        "tokens_made": run.tokens_made,
         "groups": snapshot.groups,
         "branches": snapshot.branches,
     }

@@ -36,6 +36,7 @@ class TokenRows:
         self._new: dict[str, list[Value]] = {}
         # Of tokens that have a row already: the statement that brings it up to date, and its parameters.
         self._changed: dict[str, tuple[str, list[Value]]] = {}
+        self._ended: list[list[Value]] = []
 
     def create(self, record: Recorded, decision: CreateToken, now_ms: int) -> None:
         """Note a new token."""
@@ -108,6 +109,16 @@ class TokenRows:
             return
         self._changed[token_id] = ("move_token", [record.id, token_id, status, now_ms, ended_ms])
 
+    def end_all(self, run_id: str, status: str, now_ms: int) -> None:
+        """Note that all live tokens of a run have ended."""
+        for row in self._new.values():
+            if row[0] == run_id and row[_ENDED] is None:
+                row[_STATUS], row[_UPDATED], row[_ENDED] = status, now_ms, now_ms
+        # Those that ended by themselves in this batch are not live; the others are ended in the table.
+        changed = self._changed
+        self._changed = {id: one for id, one in changed.items() if one[1][0] != run_id or _is_end(*one)}
+        self._ended.append([run_id, status, now_ms])
+
     def release(self, record: Recorded, decision: ReleaseToken, now_ms: int) -> None:
         """Note that `max_parallel` lets a token begin."""
         self._update(record, decision.token_id, PENDING, 0, None, None, now_ms)
@@ -115,6 +126,7 @@ class TokenRows:
     def dispatch(self, record: Recorded, decision: DispatchTask, now_ms: int) -> None:
         """Note that a worker gets the task of a token."""
         token_input = to_json(decision.input)
+        record.written += len(token_input)
         self._update(record, decision.token_id, DISPATCHED, decision.losses, token_input, None, now_ms)
 
     def suspend(self, record: Recorded, decision: SuspendToken, now_ms: int) -> None:
@@ -162,6 +174,8 @@ class TokenRows:
         """Give the statements with their rows."""
         if self._new:
             yield "insert_token", list(self._new.values())
+        if self._ended:
+            yield "end_tokens_of_run", self._ended
         if self._changed:
             by_statement: dict[str, list[list[Value]]] = {}
             for statement, parameters in self._changed.values():
@@ -172,3 +186,8 @@ class TokenRows:
 def _place(join_node_id: str, group_id: str | None, branch_index: int) -> str:
     """Write down where a token waits for its siblings."""
     return to_json({"join": join_node_id, "group": group_id, "branch": branch_index})
+
+
+def _is_end(statement: str, parameters: list[Value]) -> bool:
+    """Say whether a change is the end of a token."""
+    return statement == "move_token" and parameters[4] is not None

@@ -77,6 +77,12 @@ async def unfinished_triggered_by(reader: Reader, run_id: str) -> list[str]:
     return [text(id) for (id,) in await reader.fetch("unfinished_triggered_by", run_id)]
 
 
+async def count_triggered_below(reader: Reader, root_run_id: str) -> int:
+    """Count all runs that triggers have started from one run on, retries included."""
+    ((count,),) = await reader.fetch("count_triggered_below", root_run_id)
+    return number(count)
+
+
 async def runs_with_pending_firings(reader: Reader, *, after: str = "", limit: int = _PAGE) -> list[str]:
     """List the runs whose triggers have not started all that they should, by id."""
     return [text(run_id) for (run_id,) in await reader.fetch("runs_with_pending_firings", after, limit)]

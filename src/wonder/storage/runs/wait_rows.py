@@ -41,6 +41,7 @@ class WaitRows:
         self._ended_waits: list[Row] = []
         self._kept: list[Row] = []
         self._used: list[Row] = []
+        self._ended: list[Row] = []
 
     def set_timer(self, record: Recorded, decision: SetTimer, now_ms: int) -> None:
         """Note a timer, or its new time."""
@@ -49,6 +50,10 @@ class WaitRows:
     def cancel_timer(self, record: Recorded, decision: CancelTimer, now_ms: int) -> None:
         """Note that a timer is gone."""
         self._timers[record.id, decision.key] = None
+
+    def drop_timer(self, run_id: str, key: str) -> None:
+        """Note that a timer of a run that is not in memory is gone."""
+        self._timers[run_id, key] = None
 
     def request_input(self, record: Recorded, decision: RequestInput, now_ms: int) -> None:
         """Note a question to a person."""
@@ -83,6 +88,16 @@ class WaitRows:
         """Note that a token waits for its event no longer."""
         self._end_wait(record.id, decision.token_id)
 
+    def end_all(self, run_id: str, now_ms: int) -> None:
+        """Note that a run waits for nothing any more: its timers, questions and waits for events are gone."""
+        self._timers = {key: due for key, due in self._timers.items() if key[0] != run_id}
+        for item in self._items.values():
+            if item[2] == run_id and item[_CLOSED] is None:
+                item[_STATUS], item[_CLOSED] = "withdrawn", now_ms
+        self._waits = {key: row for key, row in self._waits.items() if key[0] != run_id}
+        self._ended_waits = [row for row in self._ended_waits if row[0] != run_id]
+        self._ended.append((run_id, now_ms))
+
     def hear(self, record: Recorded, event: RecordEvent) -> None:
         """Take from an event that a person has answered, or that the awaited event has come."""
         if event.type == "human_input_answered":
@@ -116,6 +131,10 @@ class WaitRows:
             ("close_inbox_item", list(self._closed_items.values())),
             ("insert_event_wait", list(self._waits.values())),
             ("delete_event_wait", self._ended_waits),
+            # After those above: what was answered or has come in this batch is not withdrawn.
+            ("delete_timers_of_run", [row[:1] for row in self._ended]),
+            ("withdraw_items_of_run", self._ended),
+            ("delete_event_waits_of_run", [row[:1] for row in self._ended]),
             ("insert_kept_event", self._kept),
             ("use_kept_event", self._used),
         ]

@@ -16,3 +16,7 @@ SELECT * FROM artifacts WHERE id = $1;
 
 -- name: artifacts_of_project
 SELECT * FROM artifacts WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3;
+
+-- name: artifact_contents
+-- What a backup has to have: every content that an artifact names, once, page by page.
+SELECT DISTINCT storage_key, size_bytes FROM artifacts WHERE storage_key > $1 ORDER BY storage_key LIMIT $2;

@@ -36,12 +36,12 @@ SELECT * FROM runs WHERE id = $1;
 
 -- name: checker_position
 -- Where a run is. Read before and after its rows: when it differs, the run has moved on in between.
-SELECT status, (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id) AS last,
+SELECT status, (SELECT last FROM event_turns WHERE event_turns.run_id = runs.id ORDER BY first DESC LIMIT 1) AS last,
     (SELECT CAST(sum(upto) AS BIGINT) FROM trigger_firings WHERE trigger_firings.run_id = runs.id) AS upto
 FROM runs WHERE id = $1;
 
 -- name: checker_event_rows
-SELECT first, last FROM event_turns WHERE run_id = $1 ORDER BY first;
+SELECT first, last, tokens_made FROM event_turns WHERE run_id = $1 ORDER BY first;
 
 -- name: checker_events
 SELECT sequence, step, type, at_ms, node_id, token_id, path_id, metadata FROM events
@@ -121,7 +121,10 @@ FROM transitions WHERE workflow_def_id = $1 AND workflow_def_version = $2 ORDER 
 
 -- name: checker_context_tables
 SELECT table_name, layout_format FROM context_tables
-WHERE workflow_def_id = $1 AND workflow_def_version = $2 AND kind = 'table' ORDER BY table_name;
+WHERE workflow_def_id = $1 AND workflow_def_version = $2 AND kind = 'table'
+UNION ALL
+SELECT table_name, layout_format FROM shared_context_tables
+WHERE workflow_def_id = $1 AND workflow_def_version = $2 ORDER BY table_name;
 
 -- name: checker_leases
 SELECT name, owner_id, epoch FROM leases ORDER BY name;

@@ -7,10 +7,39 @@ VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (table_name) DO UPDATE SET
     workflow_def_id = excluded.workflow_def_id, workflow_def_version = excluded.workflow_def_version;
 
+-- name: register_shared_context_table
+INSERT INTO shared_context_tables (table_name, workflow_def_id, workflow_def_version, layout_format, created_at)
+VALUES ($1, $2, $3, $4, $5);
+
+-- name: register_query_view
+INSERT INTO query_views (name, workflow_def_id, workflow_def_version, column_names, definition, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (name) DO UPDATE SET
+    workflow_def_version = excluded.workflow_def_version, column_names = excluded.column_names,
+    definition = excluded.definition, created_at = excluded.created_at;
+
+-- name: forget_query_view
+DELETE FROM query_views WHERE name = $1;
+
+-- name: forget_context_view
+DELETE FROM context_tables WHERE table_name = $1 AND kind = 'view';
+
 -- name: context_tables_of
 SELECT table_name, kind FROM context_tables
 WHERE workflow_def_id = $1 AND workflow_def_version = $2 ORDER BY kind, table_name;
 
+-- name: is_context_shared
+SELECT 1 FROM shared_context_tables WHERE workflow_def_id = $1 AND workflow_def_version = $2 LIMIT 1;
+
 -- name: owner_of_context_table
 -- Names are compared without case, because SQLite takes names that differ only in case for the same.
-SELECT workflow_def_id FROM context_tables WHERE lower(table_name) = lower($1);
+SELECT workflow_def_id FROM context_tables WHERE lower(table_name) = lower($1)
+UNION ALL
+SELECT workflow_def_id FROM query_views WHERE lower(name) = lower($1);
+
+-- name: generated_in_catalogue
+-- How many tables the catalogue has for contexts, and how many views of other workflows; no more than $2 are counted.
+SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM context_tables WHERE kind = 'table' LIMIT $2) AS made),
+    (SELECT count(*) FROM
+        (SELECT 1 FROM context_tables WHERE kind = 'view' AND workflow_def_id <> $1 LIMIT $2) AS others);

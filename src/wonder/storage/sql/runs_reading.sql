@@ -1,15 +1,20 @@
 -- Runs, their tokens and their events, as people and programs ask for them.
 
 -- name: run_headers
--- The newest sequence number is not kept: it is the last event's, or the last snapshot's where events have gone.
+-- The newest sequence number is not kept: it is the last event's, or the last snapshot's where events have gone. What the
+-- run has made and written stands with its last events, and is counted where they are of before it did.
 SELECT runs.*, triggered_runs.*, coalesce(
-    (SELECT max(last) FROM event_turns WHERE event_turns.run_id = runs.id),
-    (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence
+    (SELECT last FROM event_turns WHERE event_turns.run_id = runs.id ORDER BY first DESC LIMIT 1),
+    (SELECT max(sequence) FROM snapshots WHERE snapshots.run_id = runs.id), 0) AS sequence, coalesce(
+    (SELECT tokens_made FROM event_turns WHERE event_turns.run_id = runs.id ORDER BY first DESC LIMIT 1),
+    (SELECT count(*) FROM tokens WHERE tokens.run_id = runs.id)) AS tokens_made, coalesce(
+    (SELECT bytes_written FROM event_turns WHERE event_turns.run_id = runs.id ORDER BY first DESC LIMIT 1),
+    0) AS bytes_written
 FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id WHERE id = $1;
 
 -- name: list_runs
 -- Newest first: ids are ULIDs, whose order is that of their birth. What is NULL does not narrow the list.
-SELECT runs.*, triggered_runs.*, 0 AS sequence
+SELECT runs.*, triggered_runs.*, 0 AS sequence, 0 AS tokens_made, 0 AS bytes_written
 FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
 WHERE project_id = $1 AND id < $2
     AND (CAST($3 AS TEXT) IS NULL OR status = $3)
@@ -17,8 +22,15 @@ WHERE project_id = $1 AND id < $2
     AND (CAST($5 AS TEXT) IS NULL OR workflow_def_id = $5)
 ORDER BY id DESC LIMIT $6;
 
+-- name: count_children_of_run
+SELECT count(*) FROM runs WHERE parent_run_id = $1;
+
+-- name: child_statuses_of_run
+-- Page by page, and no more than lists show.
+SELECT id, status FROM runs WHERE parent_run_id = $1 AND id > $2 ORDER BY id LIMIT $3;
+
 -- name: children_of_run
-SELECT runs.*, triggered_runs.*, 0 AS sequence
+SELECT runs.*, triggered_runs.*, 0 AS sequence, 0 AS tokens_made, 0 AS bytes_written
 FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id WHERE parent_run_id = $1 ORDER BY id;
 
 -- name: ended_children
@@ -39,14 +51,23 @@ WHERE completed_ms IS NULL AND id > $1 AND (
 )
 ORDER BY id LIMIT $2;
 
+-- name: count_live_tokens
+SELECT count(*) FROM tokens WHERE run_id = $1 AND ended_ms IS NULL;
+
+-- name: live_children
+SELECT id FROM runs WHERE parent_run_id = $1 AND completed_ms IS NULL AND id > $2 ORDER BY id LIMIT $3;
+
+-- name: timer_of_run
+SELECT due_ms FROM timers WHERE run_id = $1 AND key = $2;
+
 -- name: live_runs
 SELECT id, status FROM runs WHERE completed_ms IS NULL AND id > $1 ORDER BY id LIMIT $2;
 
 -- name: active_run_counts
--- For max_concurrent_runs: roots and triggered runs that are neither queued nor waiting (RES-6).
+-- For max_concurrent_runs: roots and triggered runs that are neither queued, waiting nor set aside (RES-6).
 SELECT project_id, count(*) FROM runs
 WHERE completed_ms IS NULL AND parent_run_id IS NULL AND started_ms IS NOT NULL
-    AND status IN ('running', 'paused')
+    AND status IN ('running', 'paused') AND coalesce(paused_reason, '') <> 'quarantined'
 GROUP BY project_id ORDER BY project_id;
 
 -- name: tokens_of_run
@@ -54,8 +75,19 @@ GROUP BY project_id ORDER BY project_id;
 SELECT * FROM tokens WHERE run_id = $1 AND born > $2 ORDER BY born LIMIT $3;
 
 -- name: events_of_run
--- Packed, from the row that has the first event wanted to the row that has the last one.
-SELECT events FROM event_turns WHERE run_id = $1 AND last > $2 AND first <= $3 ORDER BY first;
+-- Packed, from the row that has the first event wanted to the row that has the last one. The index is of `first`: with a
+-- condition on `last` alone, every page would read all rows before it.
+SELECT events FROM event_turns
+WHERE run_id = $1 AND last > $2 AND first <= $3
+    AND first >= coalesce((SELECT first FROM event_turns WHERE run_id = $1 AND first <= $2 ORDER BY first DESC LIMIT 1), 0)
+ORDER BY first;
+
+-- name: next_event_of_run
+SELECT first FROM event_turns WHERE run_id = $1 AND first > $2 ORDER BY first LIMIT 1;
+
+-- name: event_rows_of_run
+-- Page by page of rows, for what adds up all events.
+SELECT first, events FROM event_turns WHERE run_id = $1 AND first > $2 ORDER BY first LIMIT $3;
 
 -- name: newest_snapshot
 -- The last one at or before a sequence number; NULL for the last of all.

@@ -12,6 +12,23 @@ WHERE child.completed_ms IS NULL AND (
     OR (parent.status = 'paused') <> (child.status = 'paused'))
 ORDER BY child.id;
 
+-- name: root_of_run
+-- The last one that is there: a caller may have been removed.
+WITH RECURSIVE callers (id, parent_run_id, level) AS (
+    SELECT id, parent_run_id, 0 FROM runs WHERE id = $1
+    UNION ALL
+    SELECT runs.id, runs.parent_run_id, callers.level + 1
+    FROM callers JOIN runs ON runs.id = callers.parent_run_id)
+SELECT id FROM callers ORDER BY level DESC LIMIT 1;
+
+-- name: count_live_called
+-- Below one that has ended nothing is live for long: it is cancelled.
+WITH RECURSIVE called (id) AS (
+    SELECT id FROM runs WHERE parent_run_id = $1 AND completed_ms IS NULL
+    UNION ALL
+    SELECT runs.id FROM called JOIN runs ON runs.parent_run_id = called.id WHERE runs.completed_ms IS NULL)
+SELECT count(*) FROM called;
+
 -- name: calls_without_child
 -- Tokens that wait for a sub-workflow that was never stored; who asks looks at state_data again.
 SELECT tokens.run_id, tokens.id
@@ -31,10 +48,10 @@ WHERE EXISTS (
 ORDER BY event_waits.created_ms, event_waits.run_id, event_waits.token_id;
 
 -- name: counted_runs
--- For max_concurrent_runs: roots and triggered runs that are neither queued nor waiting (RES-6).
+-- For max_concurrent_runs: roots and triggered runs that are neither queued, waiting nor set aside (RES-6).
 SELECT id, project_id FROM runs
 WHERE completed_ms IS NULL AND parent_run_id IS NULL AND started_ms IS NOT NULL
-    AND status IN ('running', 'paused') ORDER BY id;
+    AND status IN ('running', 'paused') AND coalesce(paused_reason, '') <> 'quarantined' ORDER BY id;
 
 -- name: projects_with_queued_runs
 SELECT DISTINCT project_id FROM runs WHERE completed_ms IS NULL AND status = 'queued' ORDER BY project_id;

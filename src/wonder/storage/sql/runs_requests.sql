@@ -1,4 +1,4 @@
--- Requests of other processes to the one that runs the engine (SPEC 13).
+-- Requests of other processes to the one that runs the engine (CMD-5).
 
 -- name: put_request
 INSERT INTO requests (id, kind, payload, created_ms) VALUES ($1, $2, $3, $4);

@@ -12,8 +12,12 @@ WHERE run_id = $1 AND ordinal = $2;
 -- name: insert_triggered_run
 INSERT INTO triggered_runs
     (run_id, triggered_by_run_id, trigger_ordinal, item_index, attempt, trigger_depth, max_retries,
-     trigger_timeout_ms, retry_due)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0);
+     trigger_timeout_ms, root_run_id, retry_due)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0);
+
+-- name: count_triggered_below
+-- All that triggers have started from one run on, retries included.
+SELECT count(*) FROM triggered_runs WHERE root_run_id = $1;
 
 -- name: set_retry_due
 UPDATE triggered_runs SET retry_due = $2 WHERE run_id = $1;

@@ -1,8 +1,11 @@
 -- What runs wait for: times, people, events from outside.
 
 -- name: timers_due
--- The next ones, soonest first.
-SELECT run_id, key, due_ms FROM timers WHERE due_ms <= $1 ORDER BY due_ms, run_id, key LIMIT $2;
+-- The next ones, soonest first. Those of a run that is set aside come when it is resumed.
+SELECT run_id, key, due_ms FROM timers
+WHERE due_ms <= $1 AND NOT EXISTS (
+    SELECT 1 FROM runs WHERE runs.id = timers.run_id AND runs.paused_reason = 'quarantined')
+ORDER BY due_ms, run_id, key LIMIT $2;
 
 -- name: open_inbox_items
 SELECT * FROM inbox_items WHERE project_id = $1 AND closed_ms IS NULL AND id > $2 ORDER BY id LIMIT $3;

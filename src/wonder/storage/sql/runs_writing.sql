@@ -34,6 +34,10 @@ INSERT INTO tokens
      status, born, held, losses, input, last_error, state_data, created_ms, updated_ms, ended_ms)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
 
+-- name: end_tokens_of_run
+-- All that are live, at once: of a run with very many of them.
+UPDATE tokens SET status = $2, updated_ms = $3, ended_ms = $3 WHERE run_id = $1 AND ended_ms IS NULL;
+
 -- name: move_token
 -- Executing, or ended: the rest stays for people to look at.
 UPDATE tokens SET status = $3, updated_ms = $4, ended_ms = $5 WHERE run_id = $1 AND id = $2;
@@ -56,6 +60,15 @@ UPDATE run_groups SET fired = $3 WHERE run_id = $1 AND id = $2;
 
 -- name: delete_group
 DELETE FROM run_groups WHERE run_id = $1 AND id = $2;
+
+-- name: delete_groups_of_run
+DELETE FROM run_groups WHERE run_id = $1;
+
+-- name: delete_branches_of_run
+DELETE FROM run_branches WHERE run_id = $1;
+
+-- name: delete_loops_of_run
+DELETE FROM run_loops WHERE run_id = $1;
 
 -- name: delete_branches
 DELETE FROM run_branches WHERE run_id = $1 AND group_id = $2;
@@ -88,8 +101,11 @@ ON CONFLICT (run_id, key) DO UPDATE SET due_ms = excluded.due_ms;
 -- name: delete_timer
 DELETE FROM timers WHERE run_id = $1 AND key = $2;
 
+-- name: delete_timers_of_run
+DELETE FROM timers WHERE run_id = $1;
+
 -- name: insert_events
-INSERT INTO event_turns (run_id, first, last, events) VALUES ($1, $2, $3, $4);
+INSERT INTO event_turns (run_id, first, last, events, tokens_made, bytes_written) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: put_snapshot
 -- The same state can only be snapshot again with the same content.
@@ -107,11 +123,17 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 UPDATE inbox_items SET status = $2, answer = $3, answered_by = $4, closed_ms = $5
 WHERE id = $1 AND closed_ms IS NULL;
 
+-- name: withdraw_items_of_run
+UPDATE inbox_items SET status = 'withdrawn', closed_ms = $2 WHERE run_id = $1 AND closed_ms IS NULL;
+
 -- name: insert_event_wait
 INSERT INTO event_waits (run_id, token_id, project_id, event, key, created_ms) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: delete_event_wait
 DELETE FROM event_waits WHERE run_id = $1 AND token_id = $2;
+
+-- name: delete_event_waits_of_run
+DELETE FROM event_waits WHERE run_id = $1;
 
 -- name: insert_kept_event
 INSERT INTO kept_events (id, project_id, event, key, sender_id, payload, arrived_ms, expires_ms, used_ms)

@@ -1,4 +1,6 @@
 -- What calls of models cost, by project and workspace and UTC calendar month, in billionths of a dollar (RES-6).
+-- Sums end at four billion dollars (SUM_MAX_NANOUSD), so that two of them still fit into 64 bits: a sum that can't be
+-- stored would keep what others spend from being stored with it.
 
 -- name: ensure_spending
 INSERT INTO spending (scope_id, month, spent_nanousd, reserved_nanousd, extended_nanousd)
@@ -20,17 +22,24 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 DELETE FROM reservations WHERE id = $1;
 
 -- name: settle_spending
-UPDATE spending SET reserved_nanousd = reserved_nanousd - $3, spent_nanousd = spent_nanousd + $4
+UPDATE spending SET reserved_nanousd = reserved_nanousd - $3,
+    spent_nanousd = CASE
+        WHEN spent_nanousd > 4000000000000000000 - CAST($4 AS BIGINT) THEN 4000000000000000000
+        ELSE spent_nanousd + CAST($4 AS BIGINT) END
 WHERE scope_id = $1 AND month = $2;
 
 -- name: add_spending
 INSERT INTO spending (scope_id, month, spent_nanousd, reserved_nanousd, extended_nanousd) VALUES ($1, $2, $3, 0, 0)
-ON CONFLICT (scope_id, month) DO UPDATE SET spent_nanousd = spending.spent_nanousd + excluded.spent_nanousd;
+ON CONFLICT (scope_id, month) DO UPDATE SET spent_nanousd = CASE
+    WHEN spending.spent_nanousd > 4000000000000000000 - excluded.spent_nanousd THEN 4000000000000000000
+    ELSE spending.spent_nanousd + excluded.spent_nanousd END;
 
 -- name: extend_budget
 -- What a person has added to a budget for this month.
 INSERT INTO spending (scope_id, month, spent_nanousd, reserved_nanousd, extended_nanousd) VALUES ($1, $2, 0, 0, $3)
-ON CONFLICT (scope_id, month) DO UPDATE SET extended_nanousd = spending.extended_nanousd + excluded.extended_nanousd;
+ON CONFLICT (scope_id, month) DO UPDATE SET extended_nanousd = CASE
+    WHEN spending.extended_nanousd > 4000000000000000000 - excluded.extended_nanousd THEN 4000000000000000000
+    ELSE spending.extended_nanousd + excluded.extended_nanousd END;
 
 -- name: spending_of
 SELECT spent_nanousd, reserved_nanousd, extended_nanousd FROM spending WHERE scope_id = $1 AND month = $2;

@@ -6,14 +6,21 @@ INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ($1, $2, $3, $4
 -- name: put_workspace_settings
 -- Settings are one row per workspace, replaced as a whole.
 INSERT INTO workspace_settings
-    (workspace_id, allow_private_addresses, allow_shell, allowed_model_providers, allowed_mcp_servers, budget)
-VALUES ($1, $2, $3, $4, $5, $6)
+    (workspace_id, allow_private_addresses, allow_shell, allowed_model_providers, allowed_mcp_servers, budget,
+    allowed_model_base_urls, model_prices)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (workspace_id) DO UPDATE SET
     allow_private_addresses = excluded.allow_private_addresses,
     allow_shell = excluded.allow_shell,
     allowed_model_providers = excluded.allowed_model_providers,
     allowed_mcp_servers = excluded.allowed_mcp_servers,
-    budget = excluded.budget;
+    budget = excluded.budget,
+    allowed_model_base_urls = excluded.allowed_model_base_urls,
+    model_prices = excluded.model_prices;
+
+-- name: default_workspace_id
+-- By it an SQLite database is known to the user that made it.
+SELECT id FROM workspaces WHERE name = 'default' AND archived_at IS NULL LIMIT 1;
 
 -- name: workspace_settings
 SELECT * FROM workspace_settings WHERE workspace_id = $1;
@@ -24,8 +31,8 @@ INSERT INTO projects (id, workspace_id, name, description, created_at, updated_a
 -- name: put_project_settings
 INSERT INTO project_settings
     (project_id, default_model_profile_id, files_root, foreach_limit, call_depth_max, rate_limits, budget,
-     snapshot_policy, retention)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     snapshot_policy, retention, run_limits)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (project_id) DO UPDATE SET
     default_model_profile_id = excluded.default_model_profile_id,
     files_root = excluded.files_root,
@@ -34,7 +41,8 @@ ON CONFLICT (project_id) DO UPDATE SET
     rate_limits = excluded.rate_limits,
     budget = excluded.budget,
     snapshot_policy = excluded.snapshot_policy,
-    retention = excluded.retention;
+    retention = excluded.retention,
+    run_limits = excluded.run_limits;
 
 -- name: project_settings
 SELECT * FROM project_settings WHERE project_id = $1;

@@ -37,34 +37,18 @@ WHERE kind = 'workflow_call' AND archived_at IS NULL
     AND implementation ->> 'workflow_def_id' = $1 AND implementation ->> 'version' IS NULL
 ORDER BY 1, 2, 3;
 
--- name: floating_users(prompt_specs)
+-- name: actions_that_name
+-- $1 is what is named, $2 the kind of action, and $3 the field of its implementation that names it.
 SELECT 'action' AS kind, name, version FROM action_defs
-WHERE kind = 'llm_call' AND archived_at IS NULL AND implementation ->> 'prompt_spec_id' = $1
-ORDER BY 2, 3;
-
--- name: floating_users(artifact_types)
-SELECT 'action' AS kind, name, version FROM action_defs
-WHERE kind = 'write_artifact' AND archived_at IS NULL AND implementation ->> 'artifact_type_id' = $1
+WHERE kind = $2 AND archived_at IS NULL AND implementation ->> CAST($3 AS TEXT) = $1
 ORDER BY 2, 3;
 
 -- name: users(model_profiles)
-SELECT 'action' AS kind, name, version FROM action_defs
-WHERE kind = 'llm_call' AND archived_at IS NULL AND implementation ->> 'model_profile_id' = $1
-UNION ALL
+-- Besides the actions that name one.
 SELECT 'default of project' AS kind, projects.name, CAST(NULL AS BIGINT) AS version
 FROM project_settings JOIN projects ON projects.id = project_settings.project_id
 WHERE project_settings.default_model_profile_id = $1 AND projects.archived_at IS NULL
-ORDER BY 1, 2, 3;
-
--- name: users(mcp_servers)
-SELECT 'action' AS kind, name, version FROM action_defs
-WHERE kind = 'mcp_tool' AND archived_at IS NULL AND implementation ->> 'mcp_server_id' = $1
-ORDER BY 2, 3;
-
--- name: users(vector_indexes)
-SELECT 'action' AS kind, name, version FROM action_defs
-WHERE kind = 'vector_search' AND archived_at IS NULL AND implementation ->> 'vector_index_id' = $1
-ORDER BY 2, 3;
+ORDER BY 2;
 
 -- name: users(workflows)
 -- Workflows whose runs start this one when they complete, and schedules that do.

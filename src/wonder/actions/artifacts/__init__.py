@@ -1,0 +1,1 @@
+"""What actions store for good."""

@@ -1,0 +1,115 @@
+"""Storing what actions make for good: content into the object store first, then a row that says what it is (ACT-6)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from wonder.actions.protocol import ActionContext, ActionFailed
+from wonder.backoff import insist
+from wonder.clock import Clock
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue
+from wonder.objects.errors import ObjectsUnavailable, ObjectTooLarge
+from wonder.objects.store import Content, Objects, StoredObject
+from wonder.storage.artifacts import Artifact, artifact_id, put_artifact
+from wonder.storage.errors import (
+    ConnectionLost,
+    DatabaseBusy,
+    DatabaseFailed,
+    DiskFull,
+    LeaseLost,
+    WriteRefused,
+)
+from wonder.storage.runs.leases import Lease
+from wonder.storage.store import Store
+
+BLOB: Final = "blob"
+"""The type of artifacts that takes anything."""
+
+# No fault of the run: the database will be back, or the action's time is over first.
+_UNWRITABLE_NOW: Final = (ConnectionLost, DatabaseBusy, DiskFull, WriteRefused, DatabaseFailed)
+
+log = logging.getLogger("wonder.actions")
+
+
+class Artifacts:
+    """Where kinds of action store content, in the process that has the lease."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        store: Store,
+        lease: Lease,
+        clock: Clock,
+    ) -> None:
+        self.objects = objects
+        self.on_lost: Callable[[LeaseLost], None] = lambda error: None
+        """Told when the lease turns out to be another's."""
+        self.on_written: Callable[[Artifact], None] = lambda artifact: None
+        """Told of each artifact that is written down, also of one that is written over."""
+        self._store, self._lease, self._clock = store, lease, clock
+
+    async def write(
+        self,
+        content: Content,
+        context: ActionContext,
+        *,
+        content_type: str,
+        part: str = "content",
+        artifact_type: tuple[str, int | None] = (BLOB, None),
+        schema_data: JsonValue = None,
+        size_max: int | None = None,
+    ) -> Artifact:
+        """Store content as a part of what the step gives; what it stored as that part before is replaced.
+
+        Raises ActionFailed, and whatever a stream of content raises; then there is no artifact.
+        """
+        stored = await self._put(content, size_max)
+        origin = context.origin
+        artifact = Artifact(
+            id=artifact_id(origin.run_id, origin.token_id, context.step, part),
+            project_id=origin.project_id,
+            run_id=origin.run_id,
+            token_id=origin.token_id,
+            node=origin.node,
+            path_id=origin.branch,
+            step=context.step,
+            part=part,
+            artifact_type_id=artifact_type[0],
+            artifact_type_version=artifact_type[1],
+            storage_key=stored.key,
+            content_type=content_type,
+            size_bytes=stored.size_bytes,
+            schema_data={} if schema_data is None else schema_data,
+            created_ms=self._clock.now_ms(),
+        )
+        await self._write_down(artifact)
+        self.on_written(artifact)
+        context.report_artifact(artifact.id, content_type, stored.size_bytes)
+        return artifact
+
+    async def _put(self, content: Content, size_max: int | None) -> StoredObject:
+        try:
+            return await self.objects.put(content, size_max=size_max)
+        except ObjectTooLarge as error:
+            details: dict[str, JsonValue] = {"size_max": error.size_max}
+            raise ActionFailed("ARTIFACT_TOO_LARGE", str(error), details=details) from error
+        except ObjectsUnavailable as error:
+            raise ActionFailed(error.code, str(error), retryable=error.passing) from error
+
+    async def _write_down(self, artifact: Artifact) -> None:
+        async def attempt() -> None:
+            await put_artifact(self._store, self._lease, artifact)
+
+        try:
+            await insist(attempt, passing=_UNWRITABLE_NOW, clock=self._clock, report=_report)
+        except LeaseLost as error:
+            self.on_lost(error)
+            # Whoever that has cancelled ends here, before a step that may follow acts.
+            await asyncio.sleep(0)
+            raise
+
+
+def _report(error: WonderError, pause_ms: float) -> None:
+    log.warning("an artifact can't be written down: %s; trying again in %d ms", error, pause_ms)

@@ -1,0 +1,1 @@
+"""`assert`: fails unless an expression holds."""

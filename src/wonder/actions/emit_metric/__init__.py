@@ -1,0 +1,1 @@
+"""`emit_metric`: gives a number with dimensions."""

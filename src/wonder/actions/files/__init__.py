@@ -1,0 +1,1 @@
+"""The project's files: where they are, and what no action may touch."""

@@ -1,0 +1,1 @@
+"""The Python functions that actions may call."""

@@ -1,0 +1,1 @@
+"""What every kind that speaks HTTP shares: one client with limits, and which addresses it may reach."""

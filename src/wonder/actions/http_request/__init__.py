@@ -1,0 +1,1 @@
+"""`http_request`: sends an HTTP request."""

@@ -1,0 +1,1 @@
+"""`human_input`: asks a person, and waits for the answer."""

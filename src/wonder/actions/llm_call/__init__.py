@@ -1,0 +1,1 @@
+"""`llm_call`: sends a prompt to a model."""

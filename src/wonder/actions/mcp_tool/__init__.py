@@ -1,0 +1,1 @@
+"""`mcp_tool`: calls a tool of an MCP server."""

@@ -1,0 +1,1 @@
+"""`python`: calls a Python function."""

@@ -1,0 +1,1 @@
+"""`read_file`: reads a file of the project's files_root."""

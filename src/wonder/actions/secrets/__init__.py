@@ -1,0 +1,1 @@
+"""Secrets: their values, and where actions may use them."""

@@ -1,0 +1,1 @@
+"""`shell_command`: runs a program with its arguments."""

@@ -1,0 +1,1 @@
+"""`sleep`: waits for a time, or until a moment."""

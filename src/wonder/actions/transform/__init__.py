@@ -1,0 +1,1 @@
+"""`transform`: computes in TypeScript, without a clock, chance or anything outside."""

@@ -1,0 +1,1 @@
+"""`update_context`: assigns the values of expressions."""

@@ -1,0 +1,1 @@
+"""`vector_search`: finds the artifacts nearest to a query."""

@@ -1,0 +1,1 @@
+"""`wait_for_event`: waits for an event from outside."""

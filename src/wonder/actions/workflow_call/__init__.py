@@ -1,0 +1,1 @@
+"""`workflow_call`: runs another workflow, and waits for its end."""

@@ -1,0 +1,1 @@
+"""`write_artifact`: keeps content in the object store."""

@@ -1,0 +1,183 @@
+"""Declares operations: a function over an application becomes a record that every door can read.
+
+@operation("runs.cancel", role="operator", changes=True, needs_engine=True)
+async def cancel_run(application: Application, given: CancelRun) -> RunSummary:
+    \"\"\"End a run with all that is live in it.\"\"\"
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from inspect import getdoc, signature
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from wonder.app.application import Application
+from wonder.errors import WonderError
+from wonder.language.values import JsonValue
+
+Role: TypeAlias = Literal["viewer", "operator", "author", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""Each may do what those before it may."""
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+
+class Place(Struct, frozen=True):
+    """Where a database is, for what is asked of a database that need not be open, whole or up to date."""
+
+    url: str
+    objects_url: str | None = None
+    """Where the content of artifacts is; beside the database where it is not said."""
+
+
+class Input(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an operation is given; a field that it does not have is refused."""
+
+
+class NoInput(Input, frozen=True):
+    """What an operation is given that needs to know nothing."""
+
+
+class InputNotAccepted(WonderError):
+    """What an operation was given does not fit its input."""
+
+    code = "INPUT_NOT_ACCEPTED"
+
+    def __init__(self, operation: str, reason: str) -> None:
+        super().__init__(f"the input of {operation} is not accepted: {reason}")
+        self.operation, self.reason = operation, reason
+
+
+@dataclass(frozen=True)
+class Declared(Generic[Given, Result]):
+    """One thing that can be asked for, as its declaration says."""
+
+    name: str
+    """Noun and verb: `runs.cancel`."""
+    sentence: str
+    role: Role
+    """The least role that may ask for it."""
+    changes: bool
+    """Whether it changes anything."""
+    needs_engine: bool
+    """Whether the application must have been opened with an engine, here or in another process."""
+    input: type[Given]
+    output: type[Result]
+    """What it returns; of a stream, what one of its items is."""
+
+    def allows(self, role: Role) -> bool:
+        """Say whether somebody with this role may ask for it."""
+        return ROLES.index(role) >= ROLES.index(self.role)
+
+    def read(self, given: JsonValue) -> Given:
+        """Read its input from JSON; raises InputNotAccepted."""
+        try:
+            return msgspec.convert(given, self.input)
+        except msgspec.ValidationError as error:
+            raise InputNotAccepted(self.name, str(error)) from None
+
+    def schemas(self) -> dict[str, Any]:
+        """Give the JSON Schemas of its input and its output, with the definitions that they share."""
+        (given, result), definitions = msgspec.json.schema_components((self.input, self.output))
+        return {"input": given, "output": result, "$defs": definitions}
+
+
+@dataclass(frozen=True)
+class Operation(Declared[Given, Result]):
+    """Something that is asked for and gives one value. Called with an application and its input, it does it."""
+
+    function: Callable[[Application, Given], Awaitable[Result]]
+
+    async def __call__(self, application: Application, given: Given) -> Result:
+        """Do it."""
+        return await self.function(application, given)
+
+
+@dataclass(frozen=True)
+class Stream(Declared[Given, Result]):
+    """Something that is asked for and gives item after item, so that a long list needs no memory."""
+
+    function: Callable[[Application, Given], AsyncIterator[Result]]
+
+    def __call__(self, application: Application, given: Given) -> AsyncIterator[Result]:
+        """Give the items."""
+        return self.function(application, given)
+
+
+@dataclass(frozen=True)
+class DatabaseOperation(Declared[Given, Result]):
+    """Something that is asked of a database itself, whole or not; an operator does it, beside or before an engine."""
+
+    function: Callable[[Place, Given], Awaitable[Result]]
+
+    async def __call__(self, place: Place, given: Given) -> Result:
+        """Do it."""
+        return await self.function(place, given)
+
+
+_DECLARED: dict[str, Declared[Any, Any]] = {}
+
+
+def operation(
+    name: str, *, role: Role, changes: bool = False, needs_engine: bool = False
+) -> Callable[[Callable[[Application, Given], Awaitable[Result]]], Operation[Given, Result]]:
+    """Declare a function as an operation; the first line of its docstring says what it does."""
+
+    def declare(function: Callable[[Application, Given], Awaitable[Result]]) -> Operation[Given, Result]:
+        given, result = _types(function)
+        made = Operation(name, _sentence(function), role, changes, needs_engine, given, result, function)
+        return _note(made)
+
+    return declare
+
+
+def stream(
+    name: str, *, role: Role
+) -> Callable[[Callable[[Application, Given], AsyncIterator[Result]]], Stream[Given, Result]]:
+    """Declare a function that yields items as something that can be asked for."""
+
+    def declare(function: Callable[[Application, Given], AsyncIterator[Result]]) -> Stream[Given, Result]:
+        given, result = _types(function)
+        made = Stream(name, _sentence(function), role, False, False, given, get_args(result)[0], function)
+        return _note(made)
+
+    return declare
+
+
+def database_operation(
+    name: str, *, role: Role, changes: bool = False
+) -> Callable[[Callable[[Place, Given], Awaitable[Result]]], DatabaseOperation[Given, Result]]:
+    """Declare a function as an operation on a database."""
+
+    def declare(function: Callable[[Place, Given], Awaitable[Result]]) -> DatabaseOperation[Given, Result]:
+        given, result = _types(function)
+        return _note(DatabaseOperation(name, _sentence(function), role, changes, False, given, result, function))
+
+    return declare
+
+
+def declared() -> dict[str, Declared[Any, Any]]:
+    """Give what all modules that were imported so far declare, by name."""
+    return dict(_DECLARED)
+
+
+def _types(function: Callable[..., Any]) -> tuple[Any, Any]:
+    types = get_type_hints(function)
+    _, given = signature(function).parameters
+    return types[given], types["return"]
+
+
+def _sentence(function: Callable[..., Any]) -> str:
+    return (getdoc(function) or "").partition("\n")[0]
+
+
+AnyDeclared = TypeVar("AnyDeclared", bound=Declared[Any, Any])
+
+
+def _note(made: AnyDeclared) -> AnyDeclared:
+    assert made.name not in _DECLARED, f"{made.name} is declared twice"
+    _DECLARED[made.name] = made
+    return made

@@ -1,0 +1,856 @@
+-- The whole schema on PostgreSQL. JSON is json, not jsonb, because it gives back the text it was given (CTX-7);
+-- texts that are sorted or compared have the collation C, so that both databases order them alike.
+
+-- Which migrations were applied, by whom and when.
+CREATE TABLE schema_migrations (
+    number BIGINT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    applied_at TEXT NOT NULL,
+    wonder_version TEXT NOT NULL
+);
+
+CREATE TABLE workspaces (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT
+);
+CREATE UNIQUE INDEX workspaces_name ON workspaces (name) WHERE archived_at IS NULL;
+
+CREATE TABLE workspace_settings (
+    workspace_id TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES workspaces (id),
+    allow_private_addresses BOOLEAN NOT NULL,
+    allow_shell BOOLEAN NOT NULL,
+    allowed_model_providers JSON,
+    allowed_mcp_servers JSON,
+    budget JSON NOT NULL,
+    allowed_model_base_urls JSON,
+    model_prices JSON NOT NULL DEFAULT '[]'
+);
+
+CREATE TABLE projects (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    workspace_id TEXT COLLATE "C" NOT NULL REFERENCES workspaces (id),
+    name TEXT COLLATE "C" NOT NULL,
+    description TEXT,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT
+);
+CREATE UNIQUE INDEX projects_name ON projects (workspace_id, name) WHERE archived_at IS NULL;
+
+CREATE TABLE project_settings (
+    project_id TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES projects (id),
+    default_model_profile_id TEXT COLLATE "C",
+    files_root TEXT,
+    foreach_limit BIGINT NOT NULL,
+    call_depth_max BIGINT NOT NULL,
+    rate_limits JSON NOT NULL,
+    budget JSON NOT NULL,
+    snapshot_policy JSON NOT NULL,
+    retention JSON NOT NULL,
+    run_limits JSON NOT NULL DEFAULT '{}'
+);
+
+-- A library without a workspace is public (RES-1).
+CREATE TABLE libraries (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    workspace_id TEXT COLLATE "C" REFERENCES workspaces (id),
+    name TEXT COLLATE "C" NOT NULL,
+    description TEXT,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT
+);
+CREATE UNIQUE INDEX libraries_name ON libraries (workspace_id, name) WHERE archived_at IS NULL;
+CREATE UNIQUE INDEX libraries_public_name ON libraries (name) WHERE workspace_id IS NULL AND archived_at IS NULL;
+
+-- The five kinds of definition begin alike. One name in one owner is one id, whatever the version (RES-2).
+CREATE TABLE action_defs (
+    id TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL CHECK (version >= 1),
+    name TEXT COLLATE "C" NOT NULL,
+    description TEXT NOT NULL,
+    project_id TEXT COLLATE "C" REFERENCES projects (id),
+    library_id TEXT COLLATE "C" REFERENCES libraries (id),
+    content_hash TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    kind TEXT NOT NULL,
+    tags JSON NOT NULL,
+    implementation JSON NOT NULL,
+    requires JSON,
+    produces JSON,
+    execution JSON,
+    idempotency JSON,
+    PRIMARY KEY (id, version),
+    UNIQUE (project_id, name, version),
+    UNIQUE (library_id, name, version),
+    CHECK ((project_id IS NULL) <> (library_id IS NULL))
+);
+
+CREATE TABLE prompt_specs (
+    id TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL CHECK (version >= 1),
+    name TEXT COLLATE "C" NOT NULL,
+    description TEXT NOT NULL,
+    project_id TEXT COLLATE "C" REFERENCES projects (id),
+    library_id TEXT COLLATE "C" REFERENCES libraries (id),
+    content_hash TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    system_prompt TEXT,
+    template TEXT NOT NULL,
+    tags JSON,
+    requires JSON NOT NULL,
+    produces JSON NOT NULL,
+    examples JSON,
+    PRIMARY KEY (id, version),
+    UNIQUE (project_id, name, version),
+    UNIQUE (library_id, name, version),
+    CHECK ((project_id IS NULL) <> (library_id IS NULL))
+);
+
+CREATE TABLE artifact_types (
+    id TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL CHECK (version >= 1),
+    name TEXT COLLATE "C" NOT NULL,
+    description TEXT NOT NULL,
+    project_id TEXT COLLATE "C" REFERENCES projects (id),
+    library_id TEXT COLLATE "C" REFERENCES libraries (id),
+    content_hash TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    schema JSON NOT NULL,
+    PRIMARY KEY (id, version),
+    UNIQUE (project_id, name, version),
+    UNIQUE (library_id, name, version),
+    CHECK ((project_id IS NULL) <> (library_id IS NULL))
+);
+
+CREATE TABLE task_defs (
+    id TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL CHECK (version >= 1),
+    name TEXT COLLATE "C" NOT NULL,
+    description TEXT NOT NULL,
+    project_id TEXT COLLATE "C" REFERENCES projects (id),
+    library_id TEXT COLLATE "C" REFERENCES libraries (id),
+    content_hash TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    timeout_ms BIGINT,
+    queue TEXT COLLATE "C",
+    tags JSON NOT NULL,
+    input_schema JSON NOT NULL,
+    output_schema JSON NOT NULL,
+    retry JSON,
+    PRIMARY KEY (id, version),
+    UNIQUE (project_id, name, version),
+    UNIQUE (library_id, name, version),
+    CHECK ((project_id IS NULL) <> (library_id IS NULL))
+);
+
+CREATE TABLE steps (
+    task_def_id TEXT COLLATE "C" NOT NULL,
+    task_def_version BIGINT NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    ref TEXT COLLATE "C" NOT NULL,
+    ordinal BIGINT NOT NULL,
+    action_id TEXT COLLATE "C" NOT NULL,
+    action_version BIGINT NOT NULL,
+    on_failure TEXT NOT NULL,
+    input_mapping JSON,
+    output_mapping JSON,
+    condition JSON,
+    PRIMARY KEY (task_def_id, task_def_version, id),
+    UNIQUE (task_def_id, task_def_version, ref),
+    UNIQUE (task_def_id, task_def_version, ordinal),
+    FOREIGN KEY (task_def_id, task_def_version) REFERENCES task_defs (id, version),
+    FOREIGN KEY (action_id, action_version) REFERENCES action_defs (id, version)
+);
+CREATE INDEX steps_action ON steps (action_id, action_version);
+
+CREATE TABLE workflow_defs (
+    id TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL CHECK (version >= 1),
+    name TEXT COLLATE "C" NOT NULL,
+    description TEXT NOT NULL,
+    project_id TEXT COLLATE "C" REFERENCES projects (id),
+    library_id TEXT COLLATE "C" REFERENCES libraries (id),
+    content_hash TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    initial_node_id TEXT COLLATE "C" NOT NULL,
+    timeout_ms BIGINT,
+    on_timeout TEXT NOT NULL,
+    tags JSON NOT NULL,
+    input_schema JSON NOT NULL,
+    output_schema JSON NOT NULL,
+    context_schema JSON NOT NULL,
+    PRIMARY KEY (id, version),
+    UNIQUE (project_id, name, version),
+    UNIQUE (library_id, name, version),
+    CHECK ((project_id IS NULL) <> (library_id IS NULL))
+);
+
+-- The order in which nodes and transitions were written counts (CTL-5, CTL-9), so both have an ordinal.
+CREATE TABLE nodes (
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    ref TEXT COLLATE "C" NOT NULL,
+    ordinal BIGINT NOT NULL,
+    name TEXT,
+    task_id TEXT COLLATE "C" NOT NULL,
+    task_version BIGINT NOT NULL,
+    input_mapping JSON,
+    output_mapping JSON,
+    PRIMARY KEY (workflow_def_id, workflow_def_version, id),
+    UNIQUE (workflow_def_id, workflow_def_version, ref),
+    UNIQUE (workflow_def_id, workflow_def_version, ordinal),
+    FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version),
+    FOREIGN KEY (task_id, task_version) REFERENCES task_defs (id, version)
+);
+CREATE INDEX nodes_task ON nodes (task_id, task_version);
+
+CREATE TABLE transitions (
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    ref TEXT COLLATE "C",
+    ordinal BIGINT NOT NULL,
+    from_node_id TEXT COLLATE "C" NOT NULL,
+    to_node_id TEXT COLLATE "C" NOT NULL,
+    priority BIGINT NOT NULL,
+    spawn_count BIGINT,
+    condition JSON,
+    foreach JSON,
+    synchronization JSON,
+    loop_config JSON,
+    PRIMARY KEY (workflow_def_id, workflow_def_version, id),
+    UNIQUE (workflow_def_id, workflow_def_version, ref),
+    UNIQUE (workflow_def_id, workflow_def_version, ordinal),
+    FOREIGN KEY (workflow_def_id, workflow_def_version, from_node_id)
+        REFERENCES nodes (workflow_def_id, workflow_def_version, id),
+    FOREIGN KEY (workflow_def_id, workflow_def_version, to_node_id)
+        REFERENCES nodes (workflow_def_id, workflow_def_version, id)
+);
+
+-- What starts when a run of this version has completed. The target may be missing at that time (PHS-6): no foreign key.
+CREATE TABLE triggers (
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    ordinal BIGINT NOT NULL,
+    workflow_id TEXT COLLATE "C" NOT NULL,
+    for_each TEXT,
+    workflow_timeout_ms BIGINT,
+    max_retries BIGINT,
+    inputs JSON NOT NULL,
+    PRIMARY KEY (workflow_def_id, workflow_def_version, id),
+    UNIQUE (workflow_def_id, workflow_def_version, ordinal),
+    FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
+);
+CREATE INDEX triggers_workflow ON triggers (workflow_id);
+
+-- Without versions, read when used (RES-2). An archived one leaves its name free.
+CREATE TABLE model_profiles (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    provider TEXT NOT NULL,
+    model_id TEXT NOT NULL,
+    cost_per_1k_input_tokens DOUBLE PRECISION,
+    cost_per_1k_output_tokens DOUBLE PRECISION,
+    parameters JSON NOT NULL,
+    execution_config JSON
+);
+CREATE UNIQUE INDEX model_profiles_name ON model_profiles (project_id, name) WHERE archived_at IS NULL;
+
+CREATE TABLE mcp_servers (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    connection JSON NOT NULL
+);
+CREATE UNIQUE INDEX mcp_servers_name ON mcp_servers (project_id, name) WHERE archived_at IS NULL;
+
+CREATE TABLE vector_indexes (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    embedding_provider TEXT NOT NULL,
+    embedding_model TEXT NOT NULL,
+    dimensions BIGINT NOT NULL,
+    auto_index BOOLEAN NOT NULL,
+    artifact_type_ids JSON NOT NULL,
+    content_fields JSON NOT NULL
+);
+CREATE UNIQUE INDEX vector_indexes_name ON vector_indexes (project_id, name) WHERE archived_at IS NULL;
+
+-- What a person starts: a definition, pinned or at its newest version (RES-3).
+CREATE TABLE workflows (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    description TEXT NOT NULL,
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    pinned_version BIGINT,
+    enabled BOOLEAN NOT NULL,
+    FOREIGN KEY (workflow_def_id, pinned_version) REFERENCES workflow_defs (id, version)
+);
+CREATE UNIQUE INDEX workflows_name ON workflows (project_id, name) WHERE archived_at IS NULL;
+CREATE INDEX workflows_definition ON workflows (workflow_def_id);
+
+-- The tables and views that were generated for the context of a definition version (CTX-2).
+CREATE TABLE context_tables (
+    table_name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('table', 'view')),
+    layout_format BIGINT NOT NULL,
+    created_at TEXT NOT NULL,
+    FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
+);
+CREATE INDEX context_tables_definition ON context_tables (workflow_def_id, workflow_def_version);
+CREATE INDEX context_tables_name ON context_tables (lower(table_name));
+
+-- The versions whose contexts are in tables that definitions share, and which these are (CTX-2).
+CREATE TABLE shared_context_tables (
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    table_name TEXT COLLATE "C" NOT NULL,
+    layout_format BIGINT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (workflow_def_id, workflow_def_version, table_name),
+    FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
+);
+
+-- The views for people that are not in the catalogue: `definition` makes one for the connection that wants it.
+CREATE TABLE query_views (
+    name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    column_names TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
+);
+CREATE UNIQUE INDEX query_views_name ON query_views (lower(name));
+
+-- Runs: what happens when a definition is started, and all that a process needs to go on with them after a crash.
+-- Times are milliseconds since 1970, as the engine has them; the views at the end show them as text.
+-- These tables are written with every step of every run, so none has a foreign key, and each index has earned its cost.
+
+CREATE TABLE runs (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL,
+    workflow_id TEXT COLLATE "C",
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_version BIGINT NOT NULL,
+    status TEXT NOT NULL,
+    paused_reason TEXT,
+    gate_item_id TEXT COLLATE "C",
+    timeout_left_ms BIGINT,
+    depth BIGINT NOT NULL,
+    parent_run_id TEXT COLLATE "C",
+    parent_token_id TEXT COLLATE "C",
+    parent_node_id TEXT COLLATE "C",
+    retry_of_run_id TEXT COLLATE "C",
+    forked_from_run_id TEXT COLLATE "C",
+    forked_from_sequence BIGINT,
+    idempotency_key TEXT COLLATE "C",
+    input_hash TEXT,
+    owner_id TEXT COLLATE "C",
+    input JSON,
+    output JSON,
+    error JSON,
+    created_ms BIGINT NOT NULL,
+    started_ms BIGINT,
+    completed_ms BIGINT
+);
+CREATE UNIQUE INDEX runs_idempotency_key ON runs (workflow_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX runs_live ON runs (id) WHERE completed_ms IS NULL;
+CREATE INDEX runs_project ON runs (project_id, id);
+CREATE INDEX runs_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE TABLE tokens (
+    run_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    node_id TEXT COLLATE "C" NOT NULL,
+    path_id TEXT NOT NULL,
+    parent_token_id TEXT COLLATE "C",
+    group_id TEXT COLLATE "C",
+    branch_index BIGINT NOT NULL,
+    branch_total BIGINT NOT NULL,
+    fan_out_transition_id TEXT COLLATE "C",
+    status TEXT NOT NULL,
+    born BIGINT NOT NULL,
+    held BOOLEAN NOT NULL,
+    losses BIGINT NOT NULL,
+    input JSON,
+    last_error JSON,
+    state_data JSON,
+    created_ms BIGINT NOT NULL,
+    updated_ms BIGINT NOT NULL,
+    ended_ms BIGINT,
+    PRIMARY KEY (run_id, id)
+);
+-- By a column that is NULL, not by a list of statuses: SQLite takes eight times as long to see whether a row fits a list.
+CREATE INDEX tokens_live ON tokens (run_id) WHERE ended_ms IS NULL;
+
+CREATE TABLE run_groups (
+    run_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    node_id TEXT COLLATE "C" NOT NULL,
+    path_id TEXT NOT NULL,
+    outer_group_id TEXT COLLATE "C",
+    outer_index BIGINT NOT NULL,
+    segments JSON NOT NULL,
+    fired JSON NOT NULL,
+    PRIMARY KEY (run_id, id)
+);
+
+CREATE TABLE run_branches (
+    run_id TEXT COLLATE "C" NOT NULL,
+    group_id TEXT COLLATE "C" NOT NULL,
+    branch_index BIGINT NOT NULL,
+    status TEXT NOT NULL,
+    abandoned BOOLEAN NOT NULL,
+    entered_node_id TEXT COLLATE "C",
+    arrived_as BIGINT NOT NULL,
+    output JSON NOT NULL,
+    error JSON,
+    PRIMARY KEY (run_id, group_id, branch_index)
+);
+
+CREATE TABLE run_loops (
+    run_id TEXT COLLATE "C" NOT NULL,
+    group_id TEXT COLLATE "C" NOT NULL,
+    branch_index BIGINT NOT NULL,
+    transition_id TEXT COLLATE "C" NOT NULL,
+    count BIGINT NOT NULL,
+    first_ms BIGINT NOT NULL,
+    PRIMARY KEY (run_id, group_id, branch_index, transition_id)
+);
+
+-- `events` is a list of lists: sequence, step, type, at_ms, node_id, token_id, path_id, metadata, tokens, cost_usd.
+CREATE TABLE event_turns (
+    run_id TEXT COLLATE "C" NOT NULL,
+    first BIGINT NOT NULL,
+    last BIGINT NOT NULL,
+    events JSON NOT NULL,
+    tokens_made BIGINT,
+    bytes_written BIGINT,
+    PRIMARY KEY (run_id, first)
+);
+
+CREATE TABLE snapshots (
+    run_id TEXT COLLATE "C" NOT NULL,
+    sequence BIGINT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    context JSON NOT NULL,
+    tokens JSON NOT NULL,
+    rest JSON NOT NULL,
+    PRIMARY KEY (run_id, sequence)
+);
+
+CREATE TABLE timers (
+    run_id TEXT COLLATE "C" NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    due_ms BIGINT NOT NULL,
+    PRIMARY KEY (run_id, key)
+);
+CREATE INDEX timers_due ON timers (due_ms);
+
+CREATE TABLE inbox_items (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL,
+    run_id TEXT COLLATE "C" NOT NULL,
+    token_id TEXT COLLATE "C",
+    kind TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    schema JSON NOT NULL,
+    input JSON,
+    due_ms BIGINT,
+    status TEXT NOT NULL,
+    answer JSON,
+    answered_by TEXT,
+    created_ms BIGINT NOT NULL,
+    closed_ms BIGINT
+);
+CREATE INDEX inbox_items_open ON inbox_items (project_id, id) WHERE closed_ms IS NULL;
+CREATE INDEX inbox_items_run ON inbox_items (run_id);
+
+CREATE TABLE event_waits (
+    run_id TEXT COLLATE "C" NOT NULL,
+    token_id TEXT COLLATE "C" NOT NULL,
+    project_id TEXT COLLATE "C" NOT NULL,
+    event TEXT COLLATE "C" NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    created_ms BIGINT NOT NULL,
+    PRIMARY KEY (run_id, token_id)
+);
+CREATE INDEX event_waits_event ON event_waits (project_id, event, key);
+
+-- Events from outside that nobody waited for yet, and those that were used, as long as their sender's id must be known.
+CREATE TABLE kept_events (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL,
+    event TEXT COLLATE "C" NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    sender_id TEXT COLLATE "C",
+    payload JSON,
+    arrived_ms BIGINT NOT NULL,
+    expires_ms BIGINT NOT NULL,
+    used_ms BIGINT
+);
+CREATE UNIQUE INDEX kept_events_sender ON kept_events (project_id, sender_id) WHERE sender_id IS NOT NULL;
+CREATE INDEX kept_events_event ON kept_events (project_id, event, key, id) WHERE used_ms IS NULL;
+CREATE INDEX kept_events_expiry ON kept_events (expires_ms);
+
+-- What other processes want the owner of the engine to do.
+CREATE TABLE requests (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    payload JSON NOT NULL,
+    created_ms BIGINT NOT NULL,
+    result JSON,
+    error JSON,
+    answered_ms BIGINT
+);
+CREATE INDEX requests_pending ON requests (id) WHERE answered_ms IS NULL;
+CREATE INDEX requests_answered ON requests (answered_ms) WHERE answered_ms IS NOT NULL;
+
+-- Who may write; deadline_ms is by the database's own clock, and NULL where an OS lock says whether the owner lives.
+CREATE TABLE leases (
+    name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    owner_id TEXT COLLATE "C" NOT NULL,
+    epoch BIGINT NOT NULL,
+    deadline_ms BIGINT,
+    claimed_ms BIGINT NOT NULL
+);
+
+CREATE VIEW run_log AS SELECT
+    runs.id, runs.status, workflow_defs.name AS workflow, runs.workflow_version, runs.workflow_id, runs.workflow_def_id,
+    runs.project_id, projects.workspace_id, runs.paused_reason, runs.parent_run_id, runs.parent_node_id, runs.depth,
+    runs.retry_of_run_id, runs.forked_from_run_id, runs.idempotency_key, runs.output, runs.error,
+    to_char(to_timestamp(runs.created_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+    to_char(to_timestamp(runs.started_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
+    to_char(to_timestamp(runs.completed_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS completed_at
+FROM runs
+LEFT JOIN projects ON projects.id = runs.project_id
+LEFT JOIN workflow_defs ON workflow_defs.id = runs.workflow_def_id AND workflow_defs.version = runs.workflow_version;
+
+CREATE VIEW token_log AS SELECT
+    tokens.id, tokens.run_id AS workflow_run_id, nodes.ref AS node, tokens.node_id, tokens.status, tokens.path_id,
+    tokens.parent_token_id, tokens.fan_out_transition_id, tokens.branch_index, tokens.branch_total, tokens.input,
+    tokens.last_error, tokens.state_data,
+    to_char(to_timestamp(tokens.created_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+    to_char(to_timestamp(tokens.updated_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at,
+    to_char(to_timestamp(tokens.ended_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ended_at
+FROM tokens
+LEFT JOIN runs ON runs.id = tokens.run_id
+LEFT JOIN nodes ON nodes.workflow_def_id = runs.workflow_def_id
+    AND nodes.workflow_def_version = runs.workflow_version AND nodes.id = tokens.node_id;
+
+-- The packed events, one by one.
+CREATE VIEW events AS SELECT
+    event_turns.run_id, CAST(event.value ->> 0 AS BIGINT) AS sequence, CAST(event.value ->> 1 AS BIGINT) AS step,
+    event.value ->> 2 AS type, CAST(event.value ->> 3 AS BIGINT) AS at_ms, event.value ->> 4 AS node_id,
+    event.value ->> 5 AS token_id, event.value ->> 6 AS path_id, event.value -> 7 AS metadata,
+    CAST(event.value ->> 8 AS BIGINT) AS tokens, CAST(event.value ->> 9 AS DOUBLE PRECISION) AS cost_usd
+FROM event_turns, json_array_elements(event_turns.events) AS event;
+
+CREATE VIEW event_log AS SELECT
+    events.run_id || '-' || events.sequence AS id, events.at_ms AS timestamp, events.sequence AS sequence_number,
+    events.step, events.type AS event_type, events.run_id AS workflow_run_id, runs.parent_run_id, runs.workflow_def_id,
+    events.node_id, nodes.ref AS node, events.token_id, events.path_id, projects.workspace_id, runs.project_id,
+    events.tokens, events.cost_usd, events.metadata -> 'error' ->> 'message' AS message, events.metadata,
+    to_char(to_timestamp(events.at_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS happened_at
+FROM events
+LEFT JOIN runs ON runs.id = events.run_id
+LEFT JOIN projects ON projects.id = runs.project_id
+LEFT JOIN nodes ON nodes.workflow_def_id = runs.workflow_def_id
+    AND nodes.workflow_def_version = runs.workflow_version AND nodes.id = events.node_id;
+
+-- What actions with `idempotency` have given, so that they act once per key in whatever process (RET-4).
+-- The key is as it was rendered, or a hash where that is long; a record that never expires has no expires_ms.
+CREATE TABLE idempotency_records (
+    project_id TEXT COLLATE "C" NOT NULL,
+    action_id TEXT COLLATE "C" NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    output JSON NOT NULL,
+    kept_ms BIGINT NOT NULL,
+    expires_ms BIGINT,
+    PRIMARY KEY (project_id, action_id, key)
+);
+CREATE INDEX idempotency_records_expiry ON idempotency_records (expires_ms) WHERE expires_ms IS NOT NULL;
+
+-- Artifacts: what actions have stored for good (ACT-6). The content lies in the object store under storage_key, and is
+-- durable there before the row is written. `part` says which of its step's artifacts it is; whatever the same step of
+-- the same token stores again as that part takes the row over, with its id (INV-4).
+CREATE TABLE artifacts (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL,
+    run_id TEXT COLLATE "C" NOT NULL,
+    token_id TEXT COLLATE "C" NOT NULL,
+    node TEXT NOT NULL,
+    path_id TEXT NOT NULL,
+    step TEXT NOT NULL,
+    part TEXT NOT NULL,
+    artifact_type_id TEXT COLLATE "C" NOT NULL,
+    artifact_type_version BIGINT,
+    storage_key TEXT COLLATE "C" NOT NULL,
+    content_type TEXT NOT NULL,
+    size_bytes BIGINT NOT NULL,
+    schema_data JSON NOT NULL,
+    created_ms BIGINT NOT NULL
+);
+CREATE INDEX artifacts_run ON artifacts (run_id, id);
+CREATE INDEX artifacts_project ON artifacts (project_id, id);
+CREATE INDEX artifacts_content ON artifacts (storage_key);
+CREATE INDEX artifacts_type ON artifacts (project_id, artifact_type_id, id);
+
+CREATE VIEW artifact_log AS SELECT
+    artifacts.id, artifacts.run_id AS workflow_run_id, artifacts.node, artifacts.path_id, artifacts.token_id,
+    artifacts.step, artifacts.part, COALESCE(artifact_types.name, artifacts.artifact_type_id) AS artifact_type,
+    artifacts.artifact_type_id, artifacts.artifact_type_version, artifacts.content_type, artifacts.size_bytes,
+    artifacts.storage_key, artifacts.schema_data, artifacts.project_id, projects.workspace_id,
+    to_char(to_timestamp(artifacts.created_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at
+FROM artifacts
+LEFT JOIN projects ON projects.id = artifacts.project_id
+LEFT JOIN artifact_types ON artifact_types.id = artifacts.artifact_type_id
+    AND artifact_types.version = artifacts.artifact_type_version;
+
+-- What calls of models have cost, in billionths of a dollar: by project and by workspace, each in its own row (RES-6).
+CREATE TABLE spending (
+    scope_id TEXT NOT NULL,
+    month TEXT NOT NULL,
+    spent_nanousd BIGINT NOT NULL,
+    reserved_nanousd BIGINT NOT NULL,
+    extended_nanousd BIGINT NOT NULL,
+    PRIMARY KEY (scope_id, month)
+);
+
+-- What calls under way can cost at most.
+CREATE TABLE reservations (
+    id TEXT NOT NULL PRIMARY KEY,
+    project_id TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    month TEXT NOT NULL,
+    nanousd BIGINT NOT NULL,
+    owner_id TEXT NOT NULL,
+    epoch BIGINT NOT NULL,
+    made_ms BIGINT NOT NULL
+);
+
+-- When models were called, for the projects that limit how often.
+CREATE TABLE model_calls (
+    project_id TEXT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (project_id, at_ms, id)
+);
+CREATE INDEX model_calls_age ON model_calls (at_ms);
+
+-- Numbers that `emit_metric` gave, added up by minute and dimensions (EVT-4).
+CREATE TABLE metrics (
+    project_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    dimensions_hash TEXT NOT NULL,
+    minute_ms BIGINT NOT NULL,
+    dimensions TEXT NOT NULL,
+    count BIGINT NOT NULL,
+    sum DOUBLE PRECISION NOT NULL,
+    min DOUBLE PRECISION NOT NULL,
+    max DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (project_id, name, dimensions_hash, minute_ms)
+);
+
+-- Secrets of a project or of a whole workspace, sealed with AES-256-GCM (INV-8). `sealed` is the nonce and what was
+-- encrypted; `key_id` says which key opens it, and no key is ever in the database.
+CREATE TABLE secrets (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    workspace_id TEXT COLLATE "C" REFERENCES workspaces (id),
+    project_id TEXT COLLATE "C" REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    key_id TEXT COLLATE "C" NOT NULL,
+    sealed BYTEA NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    scope TEXT,
+    CHECK ((workspace_id IS NULL) <> (project_id IS NULL))
+);
+CREATE UNIQUE INDEX secrets_of_workspace ON secrets (workspace_id, name) WHERE workspace_id IS NOT NULL;
+CREATE UNIQUE INDEX secrets_of_project ON secrets (project_id, name) WHERE project_id IS NOT NULL;
+
+-- Transforms as the TypeScript compiler gave them, by the hash of compiler, library and source (PHS-5): a source that was
+-- compiled once is not compiled again. Nothing refers to a row, so that all of them may be deleted at any time.
+CREATE TABLE compiled_transforms (
+    hash TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    javascript TEXT NOT NULL,
+    input_schema TEXT NOT NULL,
+    output_schema TEXT NOT NULL
+);
+
+-- The phase form of the workflow versions that were written in it (PHS-1): the text to the byte as it was deployed last,
+-- the schemas of its steps (PHS-4), and the tools that these come from, as they were then.
+CREATE TABLE phase_forms (
+    workflow_def_id TEXT COLLATE "C" NOT NULL,
+    workflow_def_version BIGINT NOT NULL,
+    written BYTEA NOT NULL,
+    schemas TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    PRIMARY KEY (workflow_def_id, workflow_def_version),
+    FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
+);
+
+-- What MCP servers have said of their tools. Kept by what a server is, not by its name: another command is asked anew.
+CREATE TABLE tool_schemas (
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    connection_hash TEXT COLLATE "C" NOT NULL,
+    tools TEXT NOT NULL,
+    fetched_at TEXT NOT NULL,
+    PRIMARY KEY (project_id, connection_hash)
+);
+
+-- What the triggers of a run that has completed are to do, stored with its completion, and how far each is (PHS-6).
+-- `upto` is the item that comes next: it is moved on by the commit that stores the runs of the items before it.
+CREATE TABLE trigger_firings (
+    run_id TEXT COLLATE "C" NOT NULL,
+    ordinal BIGINT NOT NULL,
+    trigger_id TEXT COLLATE "C" NOT NULL,
+    workflow_id TEXT COLLATE "C" NOT NULL,
+    status TEXT NOT NULL,
+    items BIGINT NOT NULL,
+    upto BIGINT NOT NULL,
+    started BIGINT NOT NULL,
+    skipped BIGINT NOT NULL,
+    error TEXT,
+    PRIMARY KEY (run_id, ordinal)
+);
+CREATE INDEX trigger_firings_pending ON trigger_firings (run_id) WHERE status = 'pending';
+
+-- Runs that a trigger started, and those that retried them: by which run, its trigger and item, and the how-manieth try.
+CREATE TABLE triggered_runs (
+    run_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    triggered_by_run_id TEXT COLLATE "C" NOT NULL,
+    trigger_ordinal BIGINT NOT NULL,
+    item_index BIGINT NOT NULL,
+    attempt BIGINT NOT NULL,
+    trigger_depth BIGINT NOT NULL,
+    max_retries BIGINT NOT NULL,
+    trigger_timeout_ms BIGINT,
+    retry_due BIGINT NOT NULL,
+    -- The run at the beginning of all triggers that led here, which nothing has triggered. NULL in rows of before.
+    root_run_id TEXT COLLATE "C"
+);
+-- It also sees to it that nothing is ever started twice.
+CREATE UNIQUE INDEX triggered_runs_item ON triggered_runs
+    (triggered_by_run_id, trigger_ordinal, item_index, attempt);
+CREATE INDEX triggered_runs_root ON triggered_runs (root_run_id) WHERE root_run_id IS NOT NULL;
+CREATE INDEX triggered_runs_retry ON triggered_runs (run_id) WHERE retry_due = 1;
+
+-- Which workflows are started when, with which input. Without versions, read when used; what is archived starts nothing.
+CREATE TABLE schedules (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    name TEXT COLLATE "C" NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    archived_at TEXT,
+    description TEXT NOT NULL,
+    workflow_id TEXT COLLATE "C" NOT NULL REFERENCES workflows (id),
+    cron TEXT,
+    every_ms BIGINT,
+    time_zone TEXT NOT NULL,
+    overlap TEXT NOT NULL,
+    catch_up TEXT NOT NULL,
+    catch_up_ms BIGINT,
+    catch_up_max BIGINT NOT NULL,
+    jitter_ms BIGINT NOT NULL,
+    starts_at TEXT,
+    ends_at TEXT,
+    input JSON
+);
+CREATE UNIQUE INDEX schedules_name ON schedules (project_id, name) WHERE archived_at IS NULL;
+CREATE INDEX schedules_workflow ON schedules (workflow_id);
+
+-- What each schedule has done, and when it has something to do next. `revision` goes up with each change from outside:
+-- an engine that decided by what it read before writes nothing here. Planned times up to `after_ms` never come again.
+CREATE TABLE schedule_states (
+    schedule_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    revision BIGINT NOT NULL,
+    paused BIGINT NOT NULL,
+    note TEXT,
+    after_ms BIGINT NOT NULL,
+    due_ms BIGINT,
+    queued TEXT NOT NULL,
+    last_planned_ms BIGINT,
+    last_run_id TEXT,
+    last_skipped_ms BIGINT,
+    last_missed_ms BIGINT,
+    last_error TEXT,
+    last_error_ms BIGINT,
+    started BIGINT NOT NULL,
+    skipped BIGINT NOT NULL,
+    failed BIGINT NOT NULL
+);
+CREATE INDEX schedule_states_due ON schedule_states (due_ms) WHERE paused = 0;
+
+-- The runs that schedules have started, one for a planned time; `live` until the run is seen to have ended.
+CREATE TABLE schedule_firings (
+    schedule_id TEXT COLLATE "C" NOT NULL,
+    planned_ms BIGINT NOT NULL,
+    run_id TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    live BIGINT NOT NULL,
+    PRIMARY KEY (schedule_id, planned_ms)
+);
+CREATE INDEX schedule_firings_live ON schedule_firings (schedule_id) WHERE live = 1;
+CREATE INDEX schedule_firings_run ON schedule_firings (run_id);
+
+-- Which MCP servers somebody has agreed to start or to reach (RES-6): `approval_hash` is over what a server is and the
+-- folder that it is started in, so that anything else needs an approval of its own. `what` is the command, or the address.
+CREATE TABLE mcp_approvals (
+    project_id TEXT COLLATE "C" NOT NULL REFERENCES projects (id),
+    approval_hash TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    what TEXT NOT NULL,
+    folder TEXT,
+    approved_by TEXT NOT NULL,
+    approved_at TEXT NOT NULL,
+    PRIMARY KEY (project_id, approval_hash)
+);
+
+-- Runs that were under way when a process ended without closing its engine; emptied when one closes it.
+-- `deaths` are those in a row without a step forward between them, `quick` those in a row within a minute of each other;
+-- `sequence` is the run's last event when it was taken up again, at `taken_ms`.
+CREATE TABLE run_deaths (
+    run_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    deaths BIGINT NOT NULL,
+    quick BIGINT NOT NULL,
+    sequence BIGINT NOT NULL,
+    taken_ms BIGINT NOT NULL
+);

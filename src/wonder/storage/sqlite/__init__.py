@@ -1,0 +1,1 @@
+"""Everything of SQLite's own: the store, its journal, commits, queries, backup."""
