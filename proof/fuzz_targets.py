@@ -16,7 +16,6 @@ from proof.fuzz_places import addresses, queries, settings
 from proof.fuzz_values import values
 from wonder.actions.announcing import announce_kinds
 from wonder.actions.copied_values import take_value
-from wonder.coordinator.logged_facts import decode_facts, encode_facts
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.loading import load_text
 from wonder.errors import WonderError
@@ -48,6 +47,7 @@ from wonder.sandbox.typescript import CompileBudget
 from wonder.sandbox.typescript import _taken as take_compiled
 from wonder.sandbox.typescript_answers import read_answer
 from wonder.sandbox.typescript_process import CompilerLimits
+from wonder.storage.logged_facts import decode_facts, encode_facts
 from wonder.storage.pages import CURSOR_LENGTH_MAX, read_cursor, write_cursor
 from wonder.storage.sqlite.entries import SLOT_BYTES, entries_in, entry_of, has_name, named_by, page_of, slots_for
 

@@ -83,6 +83,11 @@ class WatchedStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
+    @property
+    def journal(self) -> Any:
+        """Be the journal too, where the real store has one."""
+        return None if self._store.journal is None else self
+
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         """Commit, and tell of it."""
         if fence is None:

@@ -86,7 +86,7 @@ async def _take_what_was_logged(store: Store) -> None:
     lease = await claim_lease(store, "who looks")
     assert lease is not None, "nobody else has the file"
     engine = Engine(store, lease, FunctionRegistry(), new_ulid, runs="none")
-    engine.coordinator.mine = set()
-    await engine.recovery.take_untaken()
+    engine.coordinator.tasks.mine = set()
+    await engine.runs.recovery.take_untaken()
     await engine.close()
     await lease.release()

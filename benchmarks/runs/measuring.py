@@ -217,17 +217,22 @@ async def _rows_written(wonder: Application, work: Work) -> tuple[int, int]:
 
     def log(*arguments: Any) -> bool:
         nonlocal commits
+        assert logged
         is_logged = bool(logged(*arguments))
         commits += is_logged
         return is_logged
 
-    logged = store.log
+    logged = getattr(store, "log", None)  # PostgreSQL has none
     before = await _rows_changed(store)
-    store.commit, store.log = counting, log
+    store.commit = counting
+    if logged:
+        store.log = log
     try:
         await work()
     finally:
-        del store.commit, store.log
+        del store.commit
+        if logged:
+            del store.log
     # SQLite counts them itself.
     return await _rows_changed(store) - before or rows, commits
 

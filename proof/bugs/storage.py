@@ -202,16 +202,12 @@ BUGS = (
     ),
     Bug(
         "events-out-of-the-commit",
-        "storage/runs/recording.py",
-        "        return store.commit(entries, fence=fence, independent=independent, settles=settles)\n",
+        "storage/run_writer.py",
+        "        await commit(entries, fence=self._fence, independent=independent)\n",
         '        later = [entry for entry in entries if entry[0] == "insert_events"]\n'
         "        sooner = [entry for entry in entries if entry not in later]\n"
-        "\n"
-        "        async def one_after_the_other() -> None:\n"
-        "            await store.commit(sooner, fence=fence, independent=independent, settles=False)\n"
-        "            await store.commit(later, fence=fence, independent=independent, settles=settles)\n"
-        "\n"
-        "        return one_after_the_other()\n",
+        "        await commit(sooner, fence=self._fence, independent=independent)\n"
+        "        await commit(later, fence=self._fence, independent=independent)\n",
         "events are stored in a commit of their own, after what they tell",
         (ONE_COMMIT,),
     ),

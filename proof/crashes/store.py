@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Final, NamedTuple, TypeVar
 
 from proof.torn_writes import half_written
-from wonder.storage.store import Dialect, Entry, Fence, Reader, Row, Settle, Store, Transaction, Value
+from wonder.storage.store import Dialect, Entry, Fence, Journal, Reader, Row, Settle, Store, Transaction, Value
 
 CRASHED: Final = 86
 """The exit status of a process that ended at its point."""
@@ -47,7 +47,7 @@ class CrashingStore:
         self._store, self._point = store, point
         self.dialect: Dialect = store.dialect
         self.address = store.address
-        self.has_log = store.has_log
+        self.in_place = None  # so that all that is read is an operation
         self.counts: Counter[str] = Counter()
         self.writes: set[str] = set()
         """The names of the operations that write."""
@@ -69,6 +69,11 @@ class CrashingStore:
     async def query(self, sql: str, *parameters: Value) -> list[Row]:
         """Run generated SQL that reads."""
         return await _CrashingReader(self, self._store).query(sql, *parameters)
+
+    @property
+    def journal(self) -> Any:
+        """Be the journal too, where the real store has one."""
+        return None if self._store.journal is None else self
 
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         """Write a batch."""
@@ -96,9 +101,10 @@ class CrashingStore:
 
         await self.operation(f"end of {inner.last}", end, writes=True)
 
-    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
-        """Look nothing up at once, so that all that is read is an operation."""
-        return None
+    @property
+    def _store_journal(self) -> Journal:
+        assert self._store.journal is not None
+        return self._store.journal
 
     def log(self, entry: bytes, fence: Fence) -> bool:
         """Log facts; `during` it the process ends when half of the entry is written."""
@@ -108,7 +114,7 @@ class CrashingStore:
             os._exit(CRASHED)
         is_torn = is_now and point is not None and point.when == "during"
         with half_written(lambda: os._exit(CRASHED)) if is_torn else nullcontext():
-            is_logged = self._store.log(entry, fence)
+            is_logged = self._store_journal.log(entry, fence)
         if not is_logged:
             return False
         self.counts[name] += 1
@@ -119,11 +125,11 @@ class CrashingStore:
 
     def settle_by(self, settle: Settle) -> None:
         """Have the tables of the real one settled by this."""
-        self._store.settle_by(settle)
+        self._store_journal.settle_by(settle)
 
     async def inherit(self) -> list[bytes]:
         """Take over what the owner before has left."""
-        return await self.operation("inherit", self._store.inherit)
+        return await self.operation("inherit", self._store_journal.inherit)
 
     async def close(self) -> None:
         """Leave the real store open: whoever opened it closes it."""

@@ -64,13 +64,13 @@ def sizes_of(engine: Engine) -> dict[str, int]:
     """Count what an engine holds in memory, where something could be forgotten to be let go."""
     coordinator = engine.coordinator
     return {
-        "live runs": len(coordinator._live),
+        "live runs": len(coordinator.residency._live),
         "timers": len(coordinator.timers._due),
         "timers in line": len(coordinator.timers._heap),
         "waiting for ends": len(coordinator.ends._futures),
-        "own runs": len(coordinator.mine or ()),
+        "own runs": len(coordinator.tasks.mine or ()),
         "in background": len(coordinator.background),
         "tasks under way": engine.executor.under_way,
-        "requests under way": engine.orders.requests_under_way,
-        "keys held": len(engine._idempotency._claims) + len(engine.starter._starts._holders),
+        "requests under way": engine.runs.orders.requests_under_way,
+        "keys held": len(engine._idempotency._claims) + len(engine.runs.starter._starts._holders),
     }

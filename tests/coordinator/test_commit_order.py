@@ -31,21 +31,22 @@ async def test_inv_2_a_commit_that_was_asked_for_does_not_begin_while_another_is
         coordinator, loop = wonder.engine.coordinator, asyncio.get_running_loop()
         workflow = await wonder.deploy(bundle("works", {"only": calls("work")}))
         runs = [await wonder.start(workflow) for _ in range(2)]
-        first, second = [await coordinator.get(run.id) for run in runs]
+        first, second = [await coordinator.residency.get(run.id) for run in runs]
         assert first
         assert second
-        hear, resumed = coordinator.on_status, 0
+        admission, resumed = wonder.engine.runs.starter.admission, 0
+        note_status = admission.note_status
 
         def interfere(run: LiveRun, status: str) -> None:
             """When a pause is durable: resume, which asks for a commit, and let another fact come before it begins."""
             nonlocal resumed
-            hear(run, status)
+            note_status(run, status)
             if run is first and status == "paused":
                 resumed += 1
                 loop.call_soon(coordinator.take, second, PauseRequested() if resumed % 2 else ResumeRequested())
                 coordinator.take(run, ResumeRequested())
 
-        coordinator.on_status = interfere
+        admission.note_status = interfere  # type: ignore[method-assign]
         for _ in range(10):
             await wonder.pause(runs[0].id)
             await coordinator.durable()

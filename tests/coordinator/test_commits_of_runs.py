@@ -7,7 +7,7 @@ import pytest
 
 from support.faulty_stores import FaultyStore, wonder_on
 from support.systems import assert_sound, bundle, calls, line
-from wonder.coordinator import facts_log
+from wonder.storage import run_writer
 from wonder.storage.sqlite import commits as sqlite_commits
 from wonder.storage.store import Store
 
@@ -18,7 +18,7 @@ NODES = [f"node-{number}" for number in range(20)]
 def fast_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database on a disk that is taken for fast."""
     monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 60.0)
-    monkeypatch.setattr(facts_log, "UNSETTLED_MS", 60_000)
+    monkeypatch.setattr(run_writer, "UNSETTLED_MS", 60_000)
     return f"sqlite:///{tmp_path / 'wonder.db'}"
 
 

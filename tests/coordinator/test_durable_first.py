@@ -95,7 +95,7 @@ async def test_inv_3_a_run_stays_in_memory_until_its_rows_say_all(store_url: str
             pausing = asyncio.create_task(wonder.pause(run.id))
             async with asyncio.timeout(60):
                 await stores[0].held.wait()
-            assert wonder.engine.coordinator.is_in_memory(run.id)
+            assert wonder.engine.coordinator.residency.has(run.id)
             cancelling = asyncio.create_task(wonder.cancel(run.id))
             await asyncio.sleep(0.05)
             assert not pausing.done()
@@ -180,7 +180,7 @@ async def test_inv_4_a_task_that_a_worker_has_is_not_given_to_one_again(store_ur
         nodes = {"first": calls("work"), "then": calls("work")}
         run = await wonder.start(await wonder.deploy(bundle("works", nodes, line(*nodes))))
         for _ in range(3):
-            await wonder.engine.recovery.resume(run.id)
+            await wonder.engine.runs.recovery.resume(run.id)
         await asyncio.sleep(0.05)
         assert begun == 1
         gate.set()

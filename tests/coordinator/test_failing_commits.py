@@ -147,7 +147,7 @@ async def test_inv_4_a_task_under_way_when_a_commit_fails_is_not_executed_again(
         await until(lambda: stores[0].hits == 1)
         gates["meanwhile"].set()
         await until(lambda: stores[0].hits == 3)
-        await until(lambda: wonder.engine is not None and wonder.engine.coordinator.is_in_memory(run.id))
+        await until(lambda: wonder.engine is not None and wonder.engine.coordinator.residency.has(run.id))
         gates["later"].set()
         async with asyncio.timeout(60):
             assert (await run.wait()).status == "completed"
@@ -295,7 +295,7 @@ async def test_nobody_hears_of_a_run_whose_start_failed_in_the_moment_when_anoth
     """CTL-17, INV-3: not even by the answer to a request, which is written down in a commit of its own."""
     async with running(store_url) as wonder:
         assert wonder.engine
-        workflow, starter = await wonder.deploy(bundle("one", {"only": update()})), wonder.engine.starter
+        workflow, starter = await wonder.deploy(bundle("one", {"only": update()})), wonder.engine.runs.starter
         accept = Starts.accept
         lost = [Accepted("0" * 26, False)]
 
@@ -363,7 +363,7 @@ async def test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so(
         assert "the engine stops" in caplog.text
         assert await wonder.store.query("SELECT count(*) FROM events") == before
         with pytest.raises(EngineStopped):
-            await engine.outside.cancel(run.id)
+            await engine.runs.outside.cancel(run.id)
         with pytest.raises(WonderError):
             await engine.coordinator.durable()
 
@@ -389,7 +389,7 @@ async def test_an_engine_whose_lease_is_anothers_takes_no_parked_run_up(
             await transaction.run("UPDATE leases SET owner_id = 'another', epoch = epoch + 1")
             await transaction.run("UPDATE tokens SET status = 'dispatched'")
         with pytest.raises(EngineStopped):
-            await engine.coordinator.get(run.id)
+            await engine.coordinator.residency.get(run.id)
         assert engine.stopped.is_set()
         assert not acted
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from wonder.coordinator.commits import GroupCommit, Written
-from wonder.coordinator.facts_log import UNSETTLED_MS, FactsLog
-from wonder.coordinator.logged_facts import LoggedFact
 from wonder.engine.facts import TaskCompleted
 from wonder.errors import WonderError
 from wonder.storage.errors import DiskFull
+from wonder.storage.logged_facts import LoggedFact
+from wonder.storage.run_writer import UNSETTLED_MS
 
 
 class Memory:
@@ -22,12 +22,41 @@ class Memory:
     def __init__(self) -> None:
         self.settled: list[bool] = []
         self.fails = False
+        self.journal = self
+
+    def settle_by(self, settle: Any) -> None:
+        """Have nothing settled: nobody reads it."""
 
     async def commit(self, batch: Any, *, fence: Any, independent: bool, settles: bool) -> None:
         """Take a batch."""
         if self.fails:
             raise DiskFull("commit")
         self.settled.append(settles)
+
+
+class Clock:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+        self.calls: list[tuple[float, Callable[[], None]]] = []
+
+    def monotonic_ms(self) -> float:
+        """Give the time."""
+        return self.ms
+
+    def after(self, milliseconds: float, call: Callable[[], None]) -> None:
+        """Note what is called when."""
+        self.calls.append((self.ms + milliseconds, call))
+
+    async def pass_until(self, ms: float) -> None:
+        """Go on, and call what is due."""
+        while due := sorted((call for call in self.calls if call[0] <= ms), key=itemgetter(0)):
+            self.calls.remove(due[0])
+            self.ms = due[0][0]
+            due[0][1]()
+            await asyncio.sleep(0)
+        self.ms = ms
 
 
 class Runs:
@@ -38,7 +67,9 @@ class Runs:
         self.lost: list[tuple[set[Any], list[LoggedFact]]] = []
         lease: Any = SimpleNamespace(fence=None)
         store: Any = self.store
-        self.commits = GroupCommit(store, lease, lambda decided: None, self._lose, {})
+        self.clock = Clock()
+        clock: Any = self.clock
+        self.commits = GroupCommit(store, lease, clock, lambda decided: None, self._lose, {})
 
     def _lose(self, written: Written, error: WonderError) -> None:
         self.lost.append((written.runs, written.facts))
@@ -57,10 +88,10 @@ def fact(run_id: str) -> LoggedFact:
 async def test_inv_2_a_batch_settles_as_it_was_when_it_was_closed(taken_again: bool) -> None:
     """Facts that are taken again, or lost, while its commit is about to begin, have their rows in the next one."""
     it = Runs()
-    it.commits.settles = not taken_again
+    it.commits.writer.settles = not taken_again
     it.write()
     it.commits.begin()
-    it.commits.settles = taken_again
+    it.commits.writer.settles = taken_again
     await it.commits.drain()
     assert it.store.settled == [not taken_again]
 
@@ -90,38 +121,10 @@ async def test_inv_2_facts_are_lost_with_a_batch_that_was_given_up_before_its_co
     assert [[logged.run_id for logged in facts] for _, facts in it.lost] == [["one"]]
 
 
-class Clock:
-    """A clock that goes on when it is told to."""
-
-    def __init__(self) -> None:
-        self.ms = 0.0
-        self.calls: list[tuple[float, Callable[[], None]]] = []
-
-    def monotonic_ms(self) -> float:
-        """Give the time."""
-        return self.ms
-
-    def after(self, milliseconds: float, call: Callable[[], None]) -> None:
-        """Note what is called when."""
-        self.calls.append((self.ms + milliseconds, call))
-
-    async def pass_until(self, ms: float) -> None:
-        """Go on, and call what is due."""
-        while due := sorted((call for call in self.calls if call[0] <= ms), key=itemgetter(0)):
-            self.calls.remove(due[0])
-            self.ms = due[0][0]
-            due[0][1]()
-            await asyncio.sleep(0)
-        self.ms = ms
-
-
 async def test_rows_of_logged_facts_wait_as_long_as_they_may_and_no_longer() -> None:
     """However long ago it is that others began to wait, which a commit has taken along since."""
-    it, clock = Runs(), Clock()
-    decider: Any = SimpleNamespace(clock=clock, new_id=str, commits=it.commits)
-    store: Any = SimpleNamespace(has_log=True, settle_by=lambda settle: None)
-    lease: Any = SimpleNamespace(inherited=[], fence=None)
-    FactsLog(decider, store, lease)
+    it = Runs()
+    clock = it.clock
 
     def keep(run_id: str) -> None:
         it.commits.batch.write(("anything", [(1,)]))

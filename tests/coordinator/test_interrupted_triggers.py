@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.faulty_stores import wonder_on
+from support.faulty_stores import PassingStore, wonder_on
 from support.systems import assert_sound, bundle, calls, running, status_of, until
 from support.triggers import fired, give, source, trigger, triggered
 from wonder.actions.protocol import ActionFailed
@@ -24,7 +24,7 @@ async def test_triggers_of_a_run_whose_process_ended_fire_in_the_next_one(
 ) -> None:
     """PHS-6: what was to be triggered is stored with the completion."""
     with monkeypatch.context() as patch:
-        patch.setattr(Triggers, "_begin", lambda *_: None)
+        patch.setattr(Triggers, "begin", lambda *_: None)
         async with running(store_url, give=give) as wonder:
             run = await wonder.start(await wonder.deploy(EACH), {"items": [1, 2]})
             assert (await run.wait()).status == "completed"
@@ -35,14 +35,12 @@ async def test_triggers_of_a_run_whose_process_ended_fire_in_the_next_one(
         assert len(await triggered(wonder, run.id)) == 2
 
 
-class FailingStore:
+class FailingStore(PassingStore):
     """Fails commits that move a trigger on, by their number: before they are stored, or after."""
 
     def __init__(self, store: Store, faults: dict[int, str]) -> None:
-        self._store, self._faults, self.count = store, faults, 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        super().__init__(store)
+        self._faults, self.count = faults, 0
 
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         entries = list(batch)
@@ -86,7 +84,7 @@ async def test_a_retry_that_was_due_when_a_process_ended_is_made_once_by_the_nex
     del shaky["name"]
     count = "SELECT count(*) FROM runs"
     with monkeypatch.context() as patch:
-        patch.setattr(Retries, "_begin", lambda *_: None)
+        patch.setattr(Retries, "begin", lambda *_: None)
         async with running(store_url, give=give, fail=fail) as wonder:
             run = await wonder.start(await wonder.deploy(source(trigger("shaky", max_retries=1), shaky=shaky)))
             (first,) = await triggered(wonder, run)

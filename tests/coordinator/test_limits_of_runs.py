@@ -63,11 +63,11 @@ async def test_what_a_run_has_made_and_written_is_known_after_a_restart(store_ur
         await no_run_in_memory(wonder)
     async with running(store_url) as wonder:
         coordinator = wonder.engine.coordinator
-        loaded = await coordinator.get(run.id)
+        loaded = await coordinator.residency.get(run.id)
         assert isinstance(loaded, LiveRun)
         assert loaded.state.tokens_made == 13
         assert loaded.record.written == (await load_header(wonder.store, run.id)).bytes_written > 1_000
-        coordinator.rest(loaded)
+        coordinator.residency.rest(loaded)
 
 
 async def test_ctl_16_a_large_run_is_cancelled_without_being_loaded(
@@ -79,15 +79,15 @@ async def test_ctl_16_a_large_run_is_cancelled_without_being_loaded(
         await no_run_in_memory(wonder)
     async with running(store_url) as wonder:
         engine, store = wonder.engine, wonder.store
-        monkeypatch.setattr(engine.unloaded, "_loaded_max", 5)
+        monkeypatch.setattr(engine.runs.unloaded, "_loaded_max", 5)
         loaded: list[str] = []
-        restored = engine.starter.restored
+        restored = engine.runs.starter.restored
 
         async def noting(run: LoadedRun) -> LiveRun:
             loaded.append(run.header.id)
             return await restored(run)
 
-        monkeypatch.setattr(engine.starter, "restored", noting)
+        monkeypatch.setattr(engine.runs.starter, "restored", noting)
         children = [child.id for child in await children_of_run(store, run.id)]
         assert len(children) == 3
         items = await inbox_of_run(store, run.id)

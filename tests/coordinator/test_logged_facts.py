@@ -17,16 +17,17 @@ from support.tasks import until
 from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.app.results import Run
-from wonder.coordinator import facts_log, starting
+from wonder.coordinator import starting
 from wonder.coordinator.live import LiveRun
-from wonder.coordinator.logged_facts import LoggedFact, decode_facts, encode_facts
 from wonder.coordinator.starting import Starter
 from wonder.engine.decisions import MoveToken
 from wonder.engine.evolve import EVOLVERS
 from wonder.engine.facts import TaskCompleted
 from wonder.engine.state import COMPLETED, RunState
 from wonder.errors import WonderError
+from wonder.storage import run_writer
 from wonder.storage.errors import ConnectionLost, DatabaseFailed, DiskFull
+from wonder.storage.logged_facts import LoggedFact, decode_facts, encode_facts
 from wonder.storage.runs.loading import LoadedRun
 from wonder.storage.sqlite import commits as sqlite_commits
 from wonder.storage.sqlite.durable_file import DurableFile
@@ -92,7 +93,7 @@ def works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Works:
     """All facts are logged that may be, and their rows wait until somebody wants them."""
     monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 60.0)
     monkeypatch.setattr(sqlite_commits, "QUICK_SECONDS", 60.0)
-    monkeypatch.setattr(facts_log, "UNSETTLED_MS", 60_000)
+    monkeypatch.setattr(run_writer, "UNSETTLED_MS", 60_000)
     return Works(f"sqlite:///{tmp_path / 'wonder.db'}")
 
 
@@ -168,7 +169,7 @@ async def test_who_reads_through_the_engine_sees_all_facts_and_others_a_moment_l
         assert dict(in_tables(works.url))["completed"] == 8
         go_on.set()
         assert (await run.wait()).status == "completed"
-    monkeypatch.setattr(facts_log, "UNSETTLED_MS", 20)
+    monkeypatch.setattr(run_writer, "UNSETTLED_MS", 20)
     reached.clear()
     go_on.clear()
     async with works.opened() as wonder:
@@ -190,12 +191,12 @@ async def test_what_starts_and_the_engines_own_looks_need_settles_nothing(
         await reached.wait()
         rows = in_tables(works.url)
         engine = wonder.engine
-        await engine.starter.program(workflow.workflow_def_id, None)
+        await engine.runs.starter.program(workflow.workflow_def_id, None)
         monkeypatch.setattr(starting, "_SETTINGS_MS", -1)
-        await engine.starter.settings(workflow.project_id)
+        await engine.runs.starter.settings(workflow.project_id)
         await engine.resources.tenancy(workflow.project_id)
-        await engine.scheduler.look()
-        await engine.orders.look_for_requests()
+        await engine.runs.scheduler.look()
+        await engine.runs.orders.look_for_requests()
         assert in_tables(works.url) == rows
         assert dict(rows).get("completed", 0) < 8
         go_on.set()

@@ -51,7 +51,7 @@ async def test_a_fan_out_is_joined_in_the_order_of_its_branches(store_url: str) 
         run = await wonder.start(await wonder.deploy(FAN_OUT), {"items": list(range(40))})
         result = await run.wait()
         assert result.output == {"all": [n * n for n in range(40)]}
-        assert not wonder.engine.coordinator._live
+        assert not wonder.engine.coordinator.residency._live
 
 
 async def test_an_empty_foreach_neither_fails_nor_hangs(store_url: str) -> None:
@@ -123,7 +123,7 @@ async def test_a_sub_workflow_gives_its_output_to_its_caller(store_url: str) -> 
         assert result.output == {"given": {"x": 42}}
         (child,) = await children_of_run(wonder.store, run.id)
         assert (child.depth, child.status) == (1, "completed")
-        assert not wonder.engine.coordinator._live
+        assert not wonder.engine.coordinator.residency._live
 
 
 @pytest.mark.parametrize(("on_failure", "status"), [("propagate", "failed"), ("catch", "completed")])
@@ -241,9 +241,9 @@ async def test_many_runs_at_once_each_end_once(store_url: str) -> None:
         runs = await asyncio.gather(*(wonder.start(workflow) for _ in range(100)))
         results = await asyncio.gather(*(run.wait() for run in runs))
         assert [result.output for result in results] == [{"n": 3}] * 100
-        assert not wonder.engine.coordinator._live
+        assert not wonder.engine.coordinator.residency._live
         assert not wonder.engine.coordinator.ends._futures
-        assert not wonder.engine.coordinator._young
+        assert not wonder.engine.coordinator.tasks._young
 
 
 async def test_nothing_is_kept_of_who_no_longer_waits_for_a_run(store_url: str) -> None:
@@ -284,9 +284,14 @@ async def test_starts_at_the_same_moment_share_what_they_read(store_url: str) ->
             reads.append(name)
             return await self._store.fetch_named(name, *parameters)
 
+        @property
+        def in_place(self) -> "Counting | None":
+            return None if self._store.in_place is None else self
+
         def look_up(self, name: str, *parameters: Any) -> Any:
             reads.append(f"look up {name}")
-            return self._store.look_up(name, *parameters)
+            assert self._store.in_place
+            return self._store.in_place.look_up(name, *parameters)
 
     async with wonder_on(store_url, Counting) as wonder:
         workflow = await wonder.deploy(bundle("one", {"start": update()}, []))

@@ -371,7 +371,7 @@ async def test_more_triggered_runs_than_memory_should_hold_wait_in_the_queue(sto
     async def look() -> None:
         nonlocal most
         assert wonder.engine
-        most = max(most, wonder.engine.coordinator.live_count)
+        most = max(most, len(wonder.engine.coordinator.residency))
         await asyncio.sleep(0)
 
     busy = bundle("busy", {"only": calls("look")})["workflow"]

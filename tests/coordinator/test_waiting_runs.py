@@ -296,4 +296,4 @@ async def test_parked_runs_are_not_in_memory(store_url: str) -> None:
 
         await until(all_wait)
         await no_run_in_memory(wonder)
-        assert not wonder.engine.coordinator._young
+        assert not wonder.engine.coordinator.tasks._young

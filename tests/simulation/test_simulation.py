@@ -16,9 +16,10 @@ from simulation.shrinking import replay_command, shrink
 
 from wonder.coordinator import scheduling
 from wonder.coordinator.commits import GroupCommit
-from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.failures import Failures
 from wonder.coordinator.kept_events import KeptEvents
 from wonder.coordinator.kept_tasks import KeptTasks
+from wonder.coordinator.resuming import Resuming
 from wonder.coordinator.triggering import Triggers
 from wonder.engine.decisions import FireJoin
 from wonder.engine.evolve import EVOLVERS
@@ -113,12 +114,12 @@ def _act_before_commit() -> AbstractContextManager[Any]:
 
 def _forget_tasks() -> AbstractContextManager[Any]:
     """INV-4: what a process had under way when it ended is not begun again."""
-    return mock.patch.object(Coordinator, "resume_work", return_value=None)
+    return mock.patch.object(Resuming, "resume_work", return_value=None)
 
 
 def _trust_memory() -> AbstractContextManager[Any]:
     """A run whose commit failed goes on as if it had not."""
-    return mock.patch.object(Coordinator, "_drop", return_value=False)
+    return mock.patch.object(Failures, "_drop", return_value=False)
 
 
 def _forget_triggers() -> AbstractContextManager[Any]:

@@ -21,18 +21,30 @@ from wonder.storage.store import Entry, Fence, Row, Store, Value
 from wonder.storage.tenancy import ensure_default
 
 
-class FaultyStore:
-    """Raises an error instead of a commit, or after it, as a connection does that breaks while the server answers."""
+class PassingStore:
+    """Passes everything on to a real store, that of the journal too; what derives from it changes some of that."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @property
+    def journal(self) -> Any:
+        """Be the journal too, where the real store has one."""
+        return None if self._store.journal is None else self
+
+
+class FaultyStore(PassingStore):
+    """Raises an error instead of a commit, or after it, as a connection does that breaks while the server answers."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
         self.commits = self.hits = 0
         self.inside = self.most_inside = 0
         self.faults: dict[int, tuple[str, WonderError]] = {}
         """By the number of the commit: `before` or `after`, and the error."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
     def fail(self, ahead: int, error: WonderError, when: str = "before") -> None:
         """Let the commit fail that is so many ahead."""
@@ -73,7 +85,7 @@ class FaultyStore:
         self.faults.pop(self.commits, None)
 
 
-class KillingStore:
+class KillingStore(PassingStore):
     """Ends its process with SIGKILL at the n-th commit (`before`, `during`, `after`) or reading (`read`).
 
     `before:STATEMENT` counts only commits with that statement in them. `logged` is after the n-th entry of the log,
@@ -81,15 +93,14 @@ class KillingStore:
     """
 
     def __init__(self, store: Store, moment: str, number: int) -> None:
-        self._store, self._number = store, number
+        super().__init__(store)
+        self._number = number
         self._moment, _, self._statement = moment.partition(":")
-        self._counts_commits = not (self._moment == "logged" and store.has_log)
+        self._counts_commits = not (self._moment == "logged" and store.journal is not None)
         if self._moment == "logged":
             self._moment = "after"
         self.commits = self.reads = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        self.in_place = None  # so that all that is read is counted
 
     async def commit(self, batch: Iterable[Entry], *, fence: Fence | None = None, **options: Any) -> None:
         """Commit, or end."""
@@ -100,6 +111,9 @@ class KillingStore:
             await self._store.commit(entries, fence=fence, **options)
             return
         if self._moment == "during":
+            # What is logged stays as it is: to settle it, this very commit would be waited for.
+            if self._store.journal is not None:
+                self._store.journal.settle_by(_settle_nothing)
             async with self._store.transaction() as transaction:
                 await check_lease(transaction, fence)
                 for query, rows in entries[: max(1, len(entries) // 2)]:
@@ -126,10 +140,6 @@ class KillingStore:
             _end()
         return True
 
-    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
-        """Look nothing up at once, so that all that is read is counted."""
-        return None
-
     @property
     def unsettled(self) -> "KillingStore":
         """Count what is read of it too."""
@@ -141,6 +151,10 @@ class KillingStore:
         if self._moment == "read" and self.reads == self._number:
             _end()
         return await self._store.fetch(name, *parameters)
+
+
+async def _settle_nothing() -> None:
+    """Leave what is logged where it is."""
 
 
 def _end() -> None:

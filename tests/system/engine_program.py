@@ -22,11 +22,12 @@ from support.triggers import give, source, trigger, triggered
 from wonder.app.application import Application
 from wonder.app.opening import open_wonder
 from wonder.app.results import Run, RunResult
-from wonder.coordinator import facts_log, quarantine
+from wonder.coordinator import quarantine
 from wonder.coordinator.errors import RunQuarantined
 from wonder.errors import WonderError
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.files import Incoming
+from wonder.storage import run_writer
 from wonder.storage.runs.headers import list_runs, load_header
 from wonder.storage.runs.reading import inbox_of_run
 from wonder.storage.sqlite import commits as sqlite_commits
@@ -226,7 +227,7 @@ async def charge(url: str, folder: str, moment: str, number: str) -> None:
 async def go_on(url: str, folder: str, moment: str, number: str) -> None:
     """Run one run alone, step after step; MOMENT is as for `work`. Nothing is left to time that passes."""
     sqlite_commits.FAST_SECONDS = sqlite_commits.QUICK_SECONDS = 60.0
-    facts_log.UNSETTLED_MS = 60_000
+    run_writer.UNSETTLED_MS = 60_000
     effects = Effects(Path(folder), int(number) if moment == "result" else None)
 
     def wrap(store: Any) -> KillingStore:

@@ -13,7 +13,7 @@ from support.lines import NODES, work_in_line
 from support.systems import assert_sound
 from wonder.app.opening import open_wonder
 from wonder.cli.main import main
-from wonder.coordinator import facts_log
+from wonder.storage import run_writer
 from wonder.storage.errors import JournalDamaged
 from wonder.storage.sqlite import commits as sqlite_commits
 from wonder.storage.sqlite.entries import SLOT_BYTES
@@ -26,7 +26,7 @@ def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give what a process leaves that is killed at the ninth step of a run; the results before it are logged."""
     monkeypatch.setattr(sqlite_commits, "FAST_SECONDS", 60.0)
     monkeypatch.setattr(sqlite_commits, "QUICK_SECONDS", 60.0)
-    monkeypatch.setattr(facts_log, "UNSETTLED_MS", 60_000)
+    monkeypatch.setattr(run_writer, "UNSETTLED_MS", 60_000)
     folder = tmp_path / "left"
     folder.mkdir()
 

@@ -102,7 +102,7 @@ async def test_an_engine_remembers_none_of_its_own_runs_that_has_ended(store_url
         again = await wonder.start("works", idempotency_key="1")
         assert again.id == runs[1].id
         assert wonder.engine
-        assert wonder.engine.coordinator.mine == set()
+        assert wonder.engine.coordinator.tasks.mine == set()
         assert wonder.claim._started == set()
     await assert_sound(store_url)
 
@@ -115,7 +115,7 @@ async def test_an_engine_of_its_own_runs_also_runs_what_they_trigger_and_goes_on
     second = {**bundle("second", {"only": calls("act")}, triggers=[trigger("works")])["workflow"]}
     definition["workflows"] = {"second": second, "works": WORK["workflow"]}
     with monkeypatch.context() as patch:
-        patch.setattr(Triggers, "_begin", lambda *_: None)
+        patch.setattr(Triggers, "begin", lambda *_: None)
         async with open_wonder(store_url, functions=FUNCTIONS, runs="own") as wonder:
             run = await wonder.start(await wonder.deploy(definition), idempotency_key="a")
             assert (await run.wait()).status == "completed"
@@ -126,7 +126,7 @@ async def test_an_engine_of_its_own_runs_also_runs_what_they_trigger_and_goes_on
         (last,) = await triggered(wonder, triggered_id)
         assert (last.status, last.output) == ("completed", {"done": True})
         assert wonder.engine
-        assert wonder.engine.coordinator.mine == set()
+        assert wonder.engine.coordinator.tasks.mine == set()
     await assert_sound(store_url)
 
 

@@ -17,20 +17,8 @@ from wonder.actions.secrets.stored import StoredSecrets
 from wonder.actions.threads import Threads
 from wonder.app.indexing import Indexing
 from wonder.app.local_worker import LocalWorker
-from wonder.coordinator.calls import Calls
-from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.collaborators import Collaborators
 from wonder.coordinator.errors import EngineStopped
-from wonder.coordinator.forking import Forker
-from wonder.coordinator.outside import Outside
-from wonder.coordinator.quarantine import Quarantine
-from wonder.coordinator.recovery import Recovery
-from wonder.coordinator.requests import Orders
-from wonder.coordinator.retrying import Retries
-from wonder.coordinator.scheduling import Scheduler
-from wonder.coordinator.starting import Starter
-from wonder.coordinator.trigger_families import TriggerFamilies
-from wonder.coordinator.triggering import Triggers
-from wonder.coordinator.unloaded import Unloaded
 from wonder.definitions.records.actions import ActionDef
 from wonder.errors import WonderError
 from wonder.executor.environment import Environment, SystemEnvironment
@@ -96,43 +84,37 @@ class Engine:
         redactor, now_ms = Redactor(), self.environment.now_ms
         self._secrets = StoredSecrets(store, keys, redactor, now_ms, local=runs == "own") if keys else None
         self.resources = Resources(store.unsettled, now_ms, self._secrets, local=runs == "own")
-        self._artifacts = RedactedArtifacts(redactor, objects, store, lease, self.environment) if objects else None
         self._spending = StoredSpending(store, lease, self.environment, new_id)
         embedder = Embedder(self.resources, now_ms, self._spending) if vectors else None
         self.indexing = Indexing(store.unsettled, vectors, embedder) if vectors and embedder else None
+        wrote = (self.indexing.wrote,) if self.indexing else ()
+        self._artifacts = (
+            RedactedArtifacts(redactor, objects, store, lease, self.environment, self._lose_lease, *wrote)
+            if objects
+            else None
+        )
         self._transforms = _Transforms(store)
         self._registry = ActionRegistry(
             secrets=self.resources.secrets, equipment=self._equipment(functions), announced=announced_kinds
         )
-        self._idempotency = StoredIdempotency(store, lease, self.environment)
+        self._idempotency = StoredIdempotency(store, lease, self.environment, self._lose_lease)
         self.executor = Executor(
             Services(self.environment, self._idempotency, on_progress=self.watchers.tell, redactor=redactor)
         )
         self.worker = LocalWorker(store, self.executor, self._registry)
-        self.coordinator = Coordinator(store, lease, self.worker, self.environment, new_id)
-        self.starter = Starter(self.coordinator)
-        self.calls = Calls(self.coordinator, self.starter)
-        self.unloaded = Unloaded(self.coordinator, self.starter)
-        self.quarantine = Quarantine(self.coordinator, self.starter, self.unloaded, lease)
-        self.outside = Outside(self.coordinator, self.unloaded)
-        self.forker = Forker(self.coordinator, self.starter)
-        families = TriggerFamilies(self.coordinator)
-        retries = Retries(self.coordinator, self.starter, self.forker, families)
-        self.triggers = Triggers(self.coordinator, self.starter, retries, families)
-        self.recovery = Recovery(self.coordinator, self.starter, self.calls, self.outside, self.triggers)
-        self.scheduler = Scheduler(self.coordinator, self.starter, self.outside)
-        self.orders = Orders(
-            self.coordinator, self.starter, self.outside, self.forker, self.scheduler, functions.sources
-        )
-        self.coordinator.programs.on_load = self._make_ready
         self.stopped = asyncio.Event()
         """Set when the lease is another's: nothing is taken or written any more."""
-        self.coordinator.on_stop = lambda error: self.stopped.set()
-        self._idempotency.on_lost = self.coordinator.stop
-        if self._artifacts:
-            self._artifacts.on_lost = self.coordinator.stop
-            if self.indexing:
-                self._artifacts.on_written = self.indexing.wrote
+        self.runs = Collaborators(
+            store,
+            lease,
+            self.worker,
+            self.environment,
+            new_id,
+            prepare=self._make_ready,
+            on_stop=self.stopped.set,
+            function_sources=functions.sources,
+        )
+        self.coordinator = self.runs.coordinator
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self._keeping: asyncio.Task[None] | None = None
         self._recovered = asyncio.Event()
@@ -142,17 +124,17 @@ class Engine:
         # First of all, because going on with many runs may take longer than a lease.
         self._keeping = asyncio.create_task(self._keep_going())
         if self._runs != "all":
-            self.coordinator.mine = set()
-            self.starter.takes_on = self._runs == "own"
+            self.coordinator.tasks.mine = set()
+            self.runs.starter.takes_on = self._runs == "own"
         if self._runs == "all":
-            await self.quarantine.count()
-        await self.recovery.take_untaken()
+            await self.runs.quarantine.count()
+        await self.runs.recovery.take_untaken()
         await self._spending.recover()
         if self._secrets:
             await self._secrets.recall()
         if self._runs == "all":
-            await self.quarantine.set_aside()
-            await self.recovery.recover()
+            await self.runs.quarantine.set_aside()
+            await self.runs.recovery.recover()
         self._recovered.set()
 
     async def close(self) -> None:
@@ -187,6 +169,9 @@ class Engine:
             searching=self.indexing.searching if self.indexing else None,
             transforms=self._transforms,
         )
+
+    def _lose_lease(self, error: LeaseLost) -> None:
+        self.coordinator.stop(error)
 
     @property
     def mcp_tools(self) -> "McpToolKind":
@@ -224,20 +209,20 @@ class Engine:
         return self._lease_ms / 3_000
 
     async def _look_for_requests(self) -> float:
-        await self.orders.look_for_requests()
+        await self.runs.orders.look_for_requests()
         return _REQUESTS_SECONDS
 
     async def _look_for_timers(self) -> float:
-        return min(await self.recovery.load_timers() / 1_000, _TIMERS_SECONDS)
+        return min(await self.runs.recovery.load_timers() / 1_000, _TIMERS_SECONDS)
 
     async def _look_for_queued(self) -> float:
-        self.starter.admission.look()
+        self.runs.starter.admission.look()
         return _QUEUES_SECONDS
 
     async def _look_for_schedules(self) -> float:
         # How many runs of a project go is known then (RES-6).
         await self._recovered.wait()
-        return await self.scheduler.look() / 1_000
+        return await self.runs.scheduler.look() / 1_000
 
     async def _tidy(self) -> float:
         """Forget events and idempotency records that have expired, and answers that nobody came for."""

@@ -107,7 +107,7 @@ class EngineClaim:
 
     async def _resume(self, engine: Engine) -> None:
         for run_id in sorted(self._started):
-            await engine.recovery.resume(run_id)
+            await engine.runs.recovery.resume(run_id)
             # The engine knows its own runs from here on, until they have ended.
             self._started.discard(run_id)
 
@@ -129,7 +129,7 @@ class EngineClaim:
         self.engine = self._lease = None
         try:
             if engine:
-                self._started |= engine.coordinator.mine or set()
+                self._started |= engine.coordinator.tasks.mine or set()
                 await engine.close()
         finally:
             if lease:

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from wonder.coordinator.logged_facts import decode_facts
 from wonder.errors import WonderError
+from wonder.storage.logged_facts import decode_facts
 from wonder.storage.runs.leases import FileLock, lock_path
 from wonder.storage.runs.reading import live_runs
 from wonder.storage.sqlite.store import SqliteStore

@@ -27,7 +27,6 @@ class Admission:
         # unless one was queued while it looked.
         self._queued: dict[str, int] = {}
         self._looking: set[str] = set()
-        coordinator.on_status = self._hear
 
     async def load(self) -> None:
         """Learn which runs go and which wait for their start, when an engine begins with all runs of its database."""
@@ -66,13 +65,14 @@ class Admission:
 
     @property
     def _is_crowded(self) -> bool:
-        return self._coordinator.live_count >= _CROWD
+        return len(self._coordinator.residency) >= _CROWD
 
     def _start(self, run: LiveRun, run_input: JsonValue) -> None:
         self._counted.setdefault(run.project_id, set()).add(run.id)
         self._coordinator.take(run, RunStarted(run_input))
 
-    def _hear(self, run: LiveRun, status: str) -> None:
+    def note_status(self, run: LiveRun, status: str) -> None:
+        """Note the durable status of a run."""
         if run.parent_run_id is not None:
             return
         counted = self._counted.setdefault(run.project_id, set())
@@ -115,14 +115,14 @@ class Admission:
                 # One may have been queued behind our back, with an id from before.
                 after, known = "", self._queued.get(project_id)
                 continue
-            wanted = [run_id for run_id in found if coordinator.mine is None or run_id in coordinator.mine]
+            wanted = [run_id for run_id in found if coordinator.tasks.mine is None or run_id in coordinator.tasks.mine]
             chosen = wanted if limit is None else wanted[: max(0, limit - len(counted))]
             if wanted and not chosen:
                 # One that had waited went on while we looked.
                 return
             # All at once, because loading one takes as long as loading many.
-            for run in await coordinator.hold(chosen):
+            for run in await coordinator.residency.hold(chosen):
                 if run.state.status == "queued" and (limit is None or len(counted) < limit):
                     self._start(run, run.state.input)
-                coordinator.let_go(run)
+                coordinator.residency.let_go(run)
             after = found[-1] if len(chosen) == len(wanted) else chosen[-1]

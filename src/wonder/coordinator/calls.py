@@ -45,8 +45,6 @@ class Calls:
         self._trees = CallTrees(coordinator)
         # Children that are being started: a child is started once, whoever asks for it.
         self._under_way: set[str] = set()
-        coordinator.on_child = self._call
-        coordinator.on_control = self._control
 
     async def reconcile(self) -> None:
         """Bring callers and sub-workflows into line, where a process ended or a commit failed between the two."""
@@ -70,17 +68,17 @@ class Calls:
     async def ensure(self, parent_id: str, token_id: str) -> None:
         """Start the sub-workflow of a call if it was never stored."""
         coordinator = self._coordinator
-        parent = await coordinator.get(parent_id)
+        parent = await coordinator.residency.get(parent_id)
         if parent is None:
             return
         token = parent.state.tokens.get(token_id)
         child_id = None if token is None or token.wait is None else token.wait.get("child_run_id")
         if token is None or not isinstance(child_id, str):
-            coordinator.rest(parent)
+            coordinator.residency.rest(parent)
             return
         parent.pins += 1
         try:
-            if coordinator.is_in_memory(child_id) or await load_headers(coordinator.store, [child_id]):
+            if coordinator.residency.has(child_id) or await load_headers(coordinator.store, [child_id]):
                 return
             order = _order_again(parent, token, child_id)
             if isinstance(order, Failure):
@@ -88,9 +86,9 @@ class Calls:
             else:
                 await self._start(parent, order)
         finally:
-            coordinator.let_go(parent)
+            coordinator.residency.let_go(parent)
 
-    def _call(self, parent: LiveRun, order: StartChild) -> None:
+    def call(self, parent: LiveRun, order: StartChild) -> None:
         # Held, because its caller has nothing else to do as a rule, and should not be loaded again for this.
         parent.pins += 1
         self._coordinator.spawn(self._start_and_let_go(parent, order))
@@ -99,13 +97,13 @@ class Calls:
         try:
             await self._start(parent, order)
         finally:
-            self._coordinator.let_go(parent)
+            self._coordinator.residency.let_go(parent)
 
     async def _start(self, parent: LiveRun, order: StartChild) -> None:
         """Start a sub-workflow, or tell its caller why it can't be started."""
         coordinator, child_id = self._coordinator, order.child_run_id
         # Not `is_live`: an order to pause may be looking for a child that is not stored yet.
-        if child_id in self._under_way or coordinator.is_in_memory(child_id):
+        if child_id in self._under_way or coordinator.residency.has(child_id):
             return
         self._under_way.add(child_id)
         caller: LiveRun | None = None
@@ -114,7 +112,7 @@ class Calls:
             what = f"the sub-workflow of run {parent.id} can't be started"
             prepared = await insist(what, lambda: self._prepare(parent, order))
             # Asked for again: it may have been given up and loaded anew while we waited.
-            caller = await insist(what, lambda: coordinator.get(parent.id))
+            caller = await insist(what, lambda: coordinator.residency.get(parent.id))
             token = None if caller is None else caller.state.tokens.get(order.token_id)
             if caller is None or token is None or caller.state.paused is not None:
                 return  # It was cancelled in the meantime, or paused: then it starts when its caller is resumed.
@@ -125,7 +123,7 @@ class Calls:
         finally:
             self._under_way.discard(child_id)
             if caller is not None:
-                coordinator.rest(caller)
+                coordinator.residency.rest(caller)
 
     def _begin_or_tell(self, caller: LiveRun, token: Token, child_id: str, prepared: Prepared) -> None:
         try:
@@ -150,7 +148,7 @@ class Calls:
             parent_node_id=token.node.id,
         )
         self._starter.begin(new_run, program, settings)
-        if (child := self._coordinator.in_memory(child_id)) is not None:
+        if (child := self._coordinator.residency.find(child_id)) is not None:
             child.root_id = parent.root_id if parent.depth else parent.id
 
     async def _prepare(self, parent: LiveRun, order: StartChild) -> Prepared | Failure:
@@ -180,9 +178,9 @@ class Calls:
             return misfit("INPUT_SCHEMA", f"the input of {program.workflow.name!r}", faults)
         return program, filled, settings
 
-    def _control(self, parent: LiveRun, order: ControlChild) -> None:
+    def control(self, parent: LiveRun, order: ControlChild) -> None:
         coordinator, child_id = self._coordinator, order.child_run_id
-        if order.order == "resume" and not coordinator.is_in_memory(child_id):
+        if order.order == "resume" and not coordinator.residency.has(child_id):
             coordinator.spawn(self._resume(parent.id, child_id))
         else:
             coordinator.bring(child_id, _CONTROL[order.order]())
@@ -193,13 +191,13 @@ class Calls:
         if await load_headers(coordinator.store, [child_id]):
             coordinator.bring(child_id, ResumeRequested())
             return
-        parent = await coordinator.get(parent_id)
+        parent = await coordinator.residency.get(parent_id)
         waiting = [] if parent is None else list(parent.state.tokens.values())
         for token in waiting:
             if token.wait is not None and token.wait.get("child_run_id") == child_id:
                 await self.ensure(parent_id, token.id)
         if parent is not None:
-            coordinator.rest(parent)
+            coordinator.residency.rest(parent)
 
     async def _bring_into_line(self, stray: StrayChild) -> None:
         coordinator = self._coordinator
@@ -213,14 +211,14 @@ class Calls:
     async def _tell(self, child: EndedChild) -> None:
         """Tell a caller how its sub-workflow ended, unless it knows."""
         coordinator = self._coordinator
-        parent = await coordinator.get(child.parent_run_id)
+        parent = await coordinator.residency.get(child.parent_run_id)
         if parent is None:
             return
         token = parent.state.tokens.get(child.parent_token_id)
         if token is not None and token.wait is not None and token.wait.get("child_run_id") == child.run_id:
             fact = ChildEnded(token.id, child.run_id, child.status, child.output, child.failure)  # type: ignore[arg-type]  # a final status
             coordinator.take(parent, fact)
-        coordinator.rest(parent)
+        coordinator.residency.rest(parent)
 
 
 def _order_again(parent: LiveRun, token: Token, child_id: str) -> StartChild | Failure:

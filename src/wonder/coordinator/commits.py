@@ -1,19 +1,20 @@
 """Group commit: while one commit is under way, the next batch fills with whatever all runs bring.
 
-Where all that a batch holds follows from facts that may be logged (logged_facts.py), these are logged, and the batch
-stays open for more rows until it goes to the tables.
+How a batch becomes durable, in the tables or in a journal first, is the writer's choice (storage/run_writer.py).
 """
 
 import asyncio
 from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple
 
+from wonder.clock import Clock
 from wonder.coordinator.errors import CommitFailed
 from wonder.coordinator.live import LiveRun
-from wonder.coordinator.logged_facts import LoggedFact, encode_facts
 from wonder.coordinator.worker import TaskEnded
 from wonder.engine.decisions import Decision
 from wonder.errors import WonderError
+from wonder.storage.logged_facts import LoggedFact
+from wonder.storage.run_writer import ClosedBatch, RunWriter
 from wonder.storage.runs.leases import Lease
 from wonder.storage.runs.recording import Batch
 from wonder.storage.store import Store
@@ -39,21 +40,13 @@ class GroupCommit:
         self,
         store: Store,
         lease: Lease,
+        clock: Clock,
         release: Callable[[Decided], None],
         lose: Callable[["Written", WonderError], None],
         acted_on: Container[type[Decision]],
     ) -> None:
-        self._store, self._lease, self._release, self._lose = store, lease, release, lose
-        self._acted_on = acted_on
-        self.settles = True
-        """Whether a commit brings to the tables all that was logged: not while facts wait to be taken once more."""
-        self._batch = Batch()
-        self.on_first_logged: Callable[[], None] = lambda: None
-        """Hears of the first fact that is durable while its rows are in the open batch: they go to the tables later."""
-        # Of the open batch: facts that are logged, those that are not yet, and whether there is nothing else to store.
-        self._logged: list[LoggedFact] = []
-        self._fresh: list[LoggedFact] = []
-        self._has_only_logged = True
+        self._release, self._lose, self._acted_on = release, lose, acted_on
+        self.writer = RunWriter(store, lease, clock, self.settle, lambda: self.begin(to_tables=True))
         # Of the open batch: what tasks have brought that is neither logged nor stored, to be taken again if it is lost.
         self._outcomes: list[tuple[LiveRun, TaskEnded]] = []
         self._decided: list[tuple[LiveRun, list[Decision]]] = []
@@ -68,7 +61,7 @@ class GroupCommit:
     @property
     def batch(self) -> Batch:
         """The open batch, for what is not a decision; `touch` has it committed."""
-        return self._batch
+        return self.writer.batch
 
     @property
     def decided(self) -> Decided:
@@ -85,14 +78,10 @@ class GroupCommit:
         if run not in self._runs:
             self._runs.add(run)
             run.uncommitted += 1
-        self._batch.add(run.record, decisions, now_ms)
+        self.writer.add(run.record, decisions, now_ms, logged)
         # The others are rows now. Let go here, they leave their memory to the next run's, while it is in the cache.
         acted_on = self._acted_on
         self._decided.append((run, [one for one in decisions if type(one) in acted_on]))
-        if logged is None:
-            self._has_only_logged = False
-        else:
-            self._fresh.append(logged)
         self._schedule()
 
     def note_outcome(self, run: LiveRun, ended: TaskEnded) -> None:
@@ -101,21 +90,14 @@ class GroupCommit:
 
     def keep(self, logged: LoggedFact) -> None:
         """Keep a fact that is logged, and whose rows are in the open batch."""
-        if not self._logged:
-            self.on_first_logged()
-        self._logged.append(logged)
-
-    @property
-    def has_logged(self) -> bool:
-        """Whether facts are logged whose rows are in the open batch."""
-        return bool(self._logged)
+        self.writer.keep(logged)
 
     async def settle(self) -> None:
         """Have the rows of all that is logged in the tables, if that can be."""
         # What is logged while this waits is not waited for: a run that goes on quickly would keep others from reading.
         if self._committing is not None:
             await self._ended()
-        if self._logged:
+        if self.writer.has_logged:
             self.begin(to_tables=True)
             if self._committing is not None:
                 await self._ended()
@@ -127,7 +109,7 @@ class GroupCommit:
 
     def touch(self) -> None:
         """Have the open batch committed."""
-        self._has_only_logged = False
+        self.writer.touch()
         self._schedule()
 
     def _schedule(self) -> None:
@@ -141,47 +123,37 @@ class GroupCommit:
     def begin(self, *, to_tables: bool = False) -> None:
         """Store the open batch now, unless a commit is under way; for who knows that nothing more is about to come."""
         # One commit at a time: what is decided later may not be stored before what it stands on.
-        if self._committing is not None or self._stopped is not None or self._batch.is_empty:
+        if self._committing is not None or self._stopped is not None or self.writer.batch.is_empty:
             return
         self._forget_hold()
-        if not to_tables and self._log():
-            return
-        batch, decided, waiting = self._batch, self._decided, self._waiting
-        written = Written(self._runs, self._logged, self._outcomes)
-        self._open()
-        self._committing_for = waiting
-        # As it is for this batch: what is taken again before its commit begins is in the next one.
-        work = self._commit(batch, decided, written, waiting, self.settles)
-        self._committing = asyncio.get_running_loop().create_task(work)
-
-    def _log(self) -> bool:
-        """Make facts durable without their rows, and act on them; False if the batch has to go to the tables."""
-        if not (self._has_only_logged and self.settles and self._batch.only_goes_on):
-            return False
-        entry = encode_facts(self._fresh) if self._fresh else None
-        if entry is None:
-            return not self._fresh
         try:
-            if not self._store.log(entry, self._lease.fence):
-                return False
+            closed = self.writer.commit(to_tables=to_tables)
         except WonderError as error:
             self.fail_open(error)
-            return True
-        if not self._logged:
-            self.on_first_logged()
-        self._logged += self._fresh
+            return
+        if closed is None:
+            if self._decided or self._waiting:
+                self._release_open()
+            return
+        decided, waiting, written = self._decided, self._waiting, Written(self._runs, closed.facts, self._outcomes)
+        self._open()
+        self._committing_for = waiting
+        work = self._commit(closed, decided, written, waiting)
+        self._committing = asyncio.get_running_loop().create_task(work)
+
+    def _release_open(self) -> None:
+        """Act on what is durable in the open batch, whose rows go to the tables later."""
         decided, waiting = self._decided, self._waiting
-        self._fresh, self._outcomes, self._decided, self._waiting = [], [], [], []
+        self._outcomes, self._decided, self._waiting = [], [], []
         _tell(waiting)
         self._release(decided)
-        return True
 
     def durable(self) -> "asyncio.Future[None]":
         """Give what is done once all that was added so far is durable, and fails if that can't be."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self._stopped is not None:
             future.set_exception(self._stopped)
-        elif self._fresh or not (self._has_only_logged or self._batch.is_empty):
+        elif not self.writer.is_durable:
             self._waiting.append(future)
             self._schedule()
         elif self._committing is not None:
@@ -192,7 +164,7 @@ class GroupCommit:
 
     async def drain(self) -> None:
         """Wait until nothing is open or under way, whether it could be stored or not."""
-        while self._stopped is None and (self._committing is not None or not self._batch.is_empty):
+        while self._stopped is None and (self._committing is not None or not self.writer.batch.is_empty):
             await self._stored()
 
     async def _ended(self) -> None:
@@ -204,7 +176,7 @@ class GroupCommit:
 
     async def _stored(self) -> None:
         """Wait until what is in the open batch is in the tables, or can't be."""
-        if not self._batch.is_empty:
+        if not self.writer.batch.is_empty:
             self.touch()
         done = self.durable()
         await asyncio.wait([done])
@@ -212,7 +184,7 @@ class GroupCommit:
 
     def fail_open(self, error: WonderError, *runs: LiveRun) -> None:
         """Give up the open batch, all that was decided since its beginning, and these runs."""
-        lost, unheard = Written(self._runs.union(runs), self._logged, self._outcomes), self._waiting
+        lost, unheard = Written(self._runs.union(runs), self.writer.abandon(), self._outcomes), self._waiting
         self._open()
         _tell(unheard, error)
         self._lose(lost, error)
@@ -222,6 +194,7 @@ class GroupCommit:
         self._stopped = error
         self._forget_hold()
         unheard = self._waiting
+        self.writer.abandon()
         self._open()
         _tell(unheard, error)
 
@@ -232,7 +205,7 @@ class GroupCommit:
 
     def _let_go(self) -> None:
         self._forget_hold()
-        if not self._batch.is_empty:
+        if not self.writer.batch.is_empty:
             self.touch()
 
     def _forget_hold(self) -> None:
@@ -241,24 +214,22 @@ class GroupCommit:
             self._held = None
 
     def _open(self) -> None:
-        self._batch, self._decided, self._runs, self._waiting = Batch(), [], set(), []
-        self._logged, self._fresh, self._outcomes, self._has_only_logged = [], [], [], True
+        self._decided, self._runs, self._waiting, self._outcomes = [], set(), [], []
 
     async def _commit(
         self,
-        batch: Batch,
+        closed: ClosedBatch,
         decided: Decided,
         written: Written,
         waiting: list[asyncio.Future[None]],
-        settles: bool,
     ) -> None:
         try:
-            await batch.commit(self._store, fence=self._lease.fence, settles=settles)
+            await closed.store()
         except Exception as error:
             self._committing = None
             told = error if isinstance(error, WonderError) else CommitFailed(error)
             # What was decided since stands on what was not stored: it goes as well.
-            facts, outcomes = written.facts + self._logged, written.outcomes + self._outcomes
+            facts, outcomes = written.facts + self.writer.abandon(), written.outcomes + self._outcomes
             lost, unheard = Written(written.runs | self._runs, facts, outcomes), waiting + self._waiting
             self._open()
             _tell(unheard, told)

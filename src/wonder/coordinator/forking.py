@@ -90,7 +90,7 @@ class Forker:
         if also:
             also(coordinator.commits.batch, run.id)
         coordinator.commits.batch.start(new_run)
-        coordinator.adopt(run)
+        coordinator.residency.adopt(run)
         if run.state.status == "running":
             self._starter.admission.hold_place(run.project_id, run.id)
         coordinator.commits.add(run, decisions, now_ms)

@@ -33,7 +33,6 @@ class KeptEvents:
         """Held by whoever keeps an event or looks for one: an event and a token must not miss each other."""
         self._begun: deque[EventWait] = deque()
         self._looking = False
-        coordinator.on_await = self._begin_to_wait
 
     async def reconcile(self) -> None:
         """Give out what should have been, where a process ended or a commit failed in between."""
@@ -43,7 +42,7 @@ class KeptEvents:
         for first in range(0, len(waits), _AT_ONCE):
             await self._give_out_apart(waits[first : first + _AT_ONCE])
 
-    def _begin_to_wait(self, run: LiveRun, order: AwaitEvent) -> None:
+    def begin_to_wait(self, run: LiveRun, order: AwaitEvent) -> None:
         wait = EventWait(run.project_id, run.id, order.token_id, order.event, order.key)
         self._begun.append(wait)
         self._hold_timers([wait])
@@ -101,12 +100,12 @@ class KeptEvents:
                 kept = await self._kept_for(waits)
                 first, waits = _share(waits, kept)
                 # As many as there are events; one that waits no longer leaves its event to the next.
-                runs = {run.id: run for run in await coordinator.hold(wait.run_id for wait in first)}
+                runs = {run.id: run for run in await coordinator.residency.hold(wait.run_id for wait in first)}
                 for wait in first:
                     if wait.run_id in runs and awaits(runs[wait.run_id], wait.token_id, wait.awaited):
                         self._give(runs[wait.run_id], wait, kept[wait.awaited].popleft())
                 for run in runs.values():
-                    coordinator.let_go(run)
+                    coordinator.residency.let_go(run)
                 await coordinator.durable()
 
     async def _kept_for(self, waits: Sequence[EventWait]) -> dict[AwaitedEvent, deque[KeptEvent]]:

@@ -39,9 +39,8 @@ Also = Callable[[Batch], None]
 class Outside:
     """The ways into a run from outside."""
 
-    def __init__(self, coordinator: Coordinator, unloaded: Unloaded) -> None:
-        self._coordinator, self._unloaded = coordinator, unloaded
-        self._kept = KeptEvents(coordinator)
+    def __init__(self, coordinator: Coordinator, unloaded: Unloaded, kept_events: KeptEvents) -> None:
+        self._coordinator, self._unloaded, self._kept = coordinator, unloaded, kept_events
 
     async def reconcile(self) -> None:
         """Give kept events to the tokens that wait for them, where a process ended or a commit failed in between."""
@@ -61,14 +60,16 @@ class Outside:
     async def resume(self, run_id: str, also: Also | None = None) -> None:
         """Let a paused run go on, and a quarantined one be taken up again; raises RunNotLive."""
         coordinator, was_quarantined = self._coordinator, await self._is_quarantined(run_id)
-        coordinator.released.add(run_id)
+        coordinator.residency.released.add(run_id)
         try:
             await self._order(run_id, ResumeRequested(), lambda batch: _release(batch, run_id, also))
         finally:
-            coordinator.released.discard(run_id)
+            coordinator.residency.released.discard(run_id)
         if was_quarantined:
             # What came for it meanwhile was not heard: timers, events, the ends of sub-workflows.
-            coordinator.spawn(coordinator.background.insist(f"run {run_id} can't catch up", coordinator.on_lost))
+            coordinator.spawn(
+                coordinator.background.insist(f"run {run_id} can't catch up", coordinator.effects.catch_up)
+            )
 
     async def answer(self, item_id: str, value: JsonValue, by: str | None = None, also: Also | None = None) -> None:
         """Answer an inbox item; raises ItemClosed, or InputRefused, which changes nothing."""
@@ -79,7 +80,7 @@ class Outside:
         except NotFound:
             raise ItemClosed(item_id) from None
         coordinator = self._coordinator
-        run = await coordinator.get(item.run_id) if item.status == "open" else None
+        run = await coordinator.residency.get(item.run_id) if item.status == "open" else None
         if run is None:
             if item.status == "open" and await self._is_quarantined(item.run_id):
                 raise RunQuarantined(item.run_id)
@@ -92,7 +93,7 @@ class Outside:
                 also(coordinator.commits.batch)
             coordinator.take(run, fact)
         finally:
-            coordinator.rest(run)
+            coordinator.residency.rest(run)
         await coordinator.durable()
 
     async def send_event(
@@ -140,7 +141,7 @@ class Outside:
                 expires_ms=now_ms + ttl_seconds * 1_000,
                 sender_id=sender_id,
             )
-            runs = {run.id: run for run in await coordinator.hold(token.run_id for token in waiting)}
+            runs = {run.id: run for run in await coordinator.residency.hold(token.run_id for token in waiting)}
             # From here on nothing is waited for: all of it is one commit.
             woken = 0
             for run_id, token_id in waiting:
@@ -148,7 +149,7 @@ class Outside:
                     coordinator.take(runs[run_id], EventArrived(token_id, payload))
                     woken += 1
             for run in runs.values():
-                coordinator.let_go(run)
+                coordinator.residency.let_go(run)
             coordinator.commits.batch.keep_event(sent, used=woken > 0)
             if also:
                 also(coordinator.commits.batch)
@@ -157,14 +158,14 @@ class Outside:
             return woken
 
     async def _is_quarantined(self, run_id: str) -> bool:
-        if self._coordinator.is_in_memory(run_id):
+        if self._coordinator.residency.has(run_id):
             return False
         headers = await load_headers(self._coordinator.store, [run_id])
         return bool(headers) and headers[0].is_quarantined
 
     async def _order(self, run_id: str, fact: Fact, also: Also | None) -> None:
         coordinator = self._coordinator
-        run = await coordinator.get(run_id)
+        run = await coordinator.residency.get(run_id)
         if run is None or run.state.ended:
             if await self._is_quarantined(run_id):
                 raise RunQuarantined(run_id)
@@ -173,7 +174,7 @@ class Outside:
             also(coordinator.commits.batch)
             coordinator.commits.touch()
         coordinator.take(run, fact)
-        coordinator.rest(run)
+        coordinator.residency.rest(run)
         await coordinator.durable()
 
 

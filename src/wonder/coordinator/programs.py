@@ -35,10 +35,9 @@ class Program(Struct, frozen=True):
 class Programs:
     """Loads and keeps programs; those used longest ago are forgotten first."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self.on_load: Callable[[Iterable[ActionDef]], None] = lambda actions: None
-        """Hears of the actions of each program that is loaded."""
+    def __init__(self, reader: Reader, note_actions: Callable[[Iterable[ActionDef]], None]) -> None:
+        """Make it empty; `note_actions` gets the actions of each program that is loaded."""
+        self._reader, self._note_actions = reader, note_actions
         self._programs: OrderedDict[Key, Program] = OrderedDict()
         self._loading: dict[Key, asyncio.Future[Program]] = {}
 
@@ -68,7 +67,7 @@ class Programs:
             if of_step not in actions:
                 actions[of_step] = await load_definition(self._reader, ActionDef, *of_step)
         plan = await load_context_plan(self._reader, definition)
-        self.on_load(actions.values())
+        self._note_actions(actions.values())
         triggers = await load_triggers(self._reader, *key)
         workflow = compile_workflow(definition, tasks, actions, triggers)
         loggable = frozenset(node.id for node in workflow.nodes.values() if node.leads_to_one_task)

@@ -64,32 +64,34 @@ class Quarantine:
             after = found[-1].id
         suspects = sorted(self._suspects)
         if len(suspects) == 1:
-            coordinator.set_aside.update(suspects)
+            coordinator.residency.set_aside.update(suspects)
         else:
-            coordinator.held_back.update(suspects[len(suspects) // 2 :])
-        rows = [one._replace(taken_ms=0) if one.run_id in coordinator.held_back else one for one in counted]
+            coordinator.residency.held_back.update(suspects[len(suspects) // 2 :])
+        rows = [one._replace(taken_ms=0) if one.run_id in coordinator.residency.held_back else one for one in counted]
         await store_deaths(coordinator.store, rows, fence)
 
     async def set_aside(self) -> None:
         """Set aside, without loading it, the run that is too dangerous to go on with; let others go on later."""
         coordinator = self._coordinator
-        for run_id in sorted(coordinator.set_aside):
+        for run_id in sorted(coordinator.residency.set_aside):
             log.error(
                 "run %s is quarantined: its process died again and again while it was under way; find out why, then"
                 " `wonder runs resume` or `wonder runs cancel` it",
                 run_id,
             )
             await self._unloaded.set_aside(run_id)
-        coordinator.set_aside.clear()
-        if coordinator.held_back:
-            log.warning("%d runs are held back for a while: processes died with them", len(coordinator.held_back))
+        coordinator.residency.set_aside.clear()
+        if coordinator.residency.held_back:
+            log.warning(
+                "%d runs are held back for a while: processes died with them", len(coordinator.residency.held_back)
+            )
             coordinator.spawn(self._let_go_on())
 
     async def _let_go_on(self) -> None:
         """Go on with those that were held back: the process lives, so that those that were not are not to blame."""
         coordinator = self._coordinator
         await coordinator.background.sleep(self.trial_ms)
-        held = sorted(coordinator.held_back)
+        held = sorted(coordinator.residency.held_back)
 
         async def clear() -> None:
             known, now_ms = await load_deaths(coordinator.store), coordinator.clock.now_ms()
@@ -97,16 +99,16 @@ class Quarantine:
             await store_deaths(coordinator.store, kept, self._lease.fence)
 
         await coordinator.background.insist("the deaths of runs can't be stored", clear)
-        coordinator.held_back.clear()
+        coordinator.residency.held_back.clear()
         for run_id in held:
             await coordinator.background.insist("runs can't go on", lambda run_id=run_id: self._take_up(run_id))  # type: ignore[misc]
-        await coordinator.background.insist("runs can't catch up", coordinator.on_lost)
+        await coordinator.background.insist("runs can't catch up", coordinator.effects.catch_up)
 
     async def _take_up(self, run_id: str) -> None:
         # Not `wake`, which leaves alone what is being loaded: that may have begun while the run was held back.
-        run = await self._coordinator.get(run_id)
+        run = await self._coordinator.residency.get(run_id)
         if run is not None:
-            self._coordinator.rest(run)
+            self._coordinator.residency.rest(run)
 
     async def _count(self, header: RunHeader, before: RunDeaths | None, now_ms: int) -> list[RunDeaths]:
         most = (await self._starter.settings(header.project_id)).run_limits.deaths

@@ -39,8 +39,6 @@ class Recovery:
     ) -> None:
         self._coordinator, self._starter, self._calls, self._outside = coordinator, starter, calls, outside
         self._triggers = triggers
-        coordinator.load = self._load
-        coordinator.on_lost = self.reconcile
 
     async def take_untaken(self) -> None:
         """Take what the owner before has logged, and not brought to the tables."""
@@ -48,7 +46,7 @@ class Recovery:
         if run_ids := coordinator.facts_log.untaken:
             # All together, so that one commit brings all of them to the tables.
             try:
-                await coordinator.wake(run_ids)
+                await coordinator.residency.wake(run_ids)
             except _UNAVAILABLE:
                 raise
             except Exception as error:
@@ -61,7 +59,7 @@ class Recovery:
         await self._starter.admission.load()
         after, count = "", 0
         while found := await runs_to_recover(self._coordinator.store, after=after, limit=_AT_ONCE):
-            count += await self._coordinator.wake(one.id for one in found if one.status != "queued")
+            count += await self._coordinator.residency.wake(one.id for one in found if one.status != "queued")
             after = found[-1].id
             await self._coordinator.durable()
         await self.reconcile()
@@ -80,19 +78,19 @@ class Recovery:
     async def resume(self, run_id: str) -> None:
         """Go on here with one run, its sub-workflows and what it has triggered, if they have not ended."""
         coordinator = self._coordinator
-        if coordinator.mine is not None:
-            coordinator.mine.add(run_id)
-        run = await coordinator.get(run_id)
+        if coordinator.tasks.mine is not None:
+            coordinator.tasks.mine.add(run_id)
+        run = await coordinator.residency.get(run_id)
         if run is not None:
             coordinator.resume_work(run)
             for token in list(run.state.tokens.values()):
                 if token.wait is not None and token.wait.get("kind") == "workflow_call":
                     await self._calls.ensure(run_id, token.id)
-            coordinator.rest(run)
+            coordinator.residency.rest(run)
         else:
-            if coordinator.mine is not None:
-                coordinator.mine.discard(run_id)
-                coordinator.were_mine.add(run_id)
+            if coordinator.tasks.mine is not None:
+                coordinator.tasks.mine.discard(run_id)
+                coordinator.tasks.were_mine.add(run_id)
             self._triggers.resume(run_id)
         for child in await children_of_run(coordinator.store, run_id):
             if not child.has_ended:
@@ -118,11 +116,11 @@ class Recovery:
     def _is_wanted(self, header: RunHeader) -> bool:
         """Say whether a run may be in memory: not one that has ended, was set aside, or is held back."""
         coordinator = self._coordinator
-        if header.id in coordinator.released:
+        if header.id in coordinator.residency.released:
             return not header.has_ended
-        return not (header.has_ended or header.is_quarantined or header.id in coordinator.held_back)
+        return not (header.has_ended or header.is_quarantined or header.id in coordinator.residency.held_back)
 
-    async def _load(self, run_ids: Sequence[str]) -> list[LiveRun]:
+    async def load(self, run_ids: Sequence[str]) -> list[LiveRun]:
         """Load runs that have not ended; of many, one that can't be loaded is told of and left out."""
         coordinator = self._coordinator
         try:
@@ -142,7 +140,7 @@ class Recovery:
         found: list[LiveRun] = []
         for part in (run_ids[:middle], run_ids[middle:]):
             try:
-                found += await self._load(part)
+                found += await self.load(part)
             except _UNAVAILABLE:
                 raise
             except Exception:  # noqa: S112  # it was told of where it happened

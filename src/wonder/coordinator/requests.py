@@ -141,7 +141,7 @@ class Orders:
 
         # A process with other folders or modules may mean another function by the same name. And one that runs
         # anybody's runs allows them less than a person's own may do, so that those are never done here.
-        is_ours = self._coordinator.mine is None or (
+        is_ours = self._coordinator.tasks.mine is None or (
             isinstance(order, StartRun) and order.function_sources == self._function_sources
         )
         await self.carry_out(order, started=started, also=answer, is_ours=is_ours)

@@ -50,7 +50,6 @@ class Retries:
         self._coordinator, self._starter, self._forker = coordinator, starter, forker
         self._families = families
         self._insistence = Insistence(coordinator.background)
-        coordinator.on_retry = self._begin
 
     async def make_all(self) -> None:
         """Make the retries that a process left undone when it ended, or a commit when it failed."""
@@ -59,7 +58,8 @@ class Retries:
             for after in page:
                 await self._make(after)
 
-    def _begin(self, run: LiveRun, _: RetryRun) -> None:
+    def begin(self, run: LiveRun, _: RetryRun) -> None:
+        """Retry a run that has just failed."""
         # Its place is kept: one that was queued meanwhile comes after it.
         self._starter.admission.hold_place(run.project_id, run.id)
         self._coordinator.spawn(self._make_in_its_place(run))

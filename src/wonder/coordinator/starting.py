@@ -83,6 +83,19 @@ class Starter:
             idempotency_key=idempotency_key,
             input_hash=input_hash(run_input) if idempotency_key is not None else None,
         )
+        return await self._accept(new_run, program, settings, also, is_ours=is_ours)
+
+    async def _accept(
+        self,
+        new_run: NewRun,
+        program: Program,
+        settings: ProjectSettings,
+        also: Callable[[Batch, str], None] | None,
+        *,
+        is_ours: bool,
+    ) -> Accepted:
+        """Begin a run, or find the one that has its key already; durable when this returns."""
+        coordinator = self._coordinator
         while True:
             accepted = await self._starts.accept(coordinator.store, new_run)
             # From here on nothing is waited for: a second start with the key finds the first in the open batch.
@@ -122,7 +135,7 @@ class Starter:
             # Half of its rows may be in the batch: none of them may be written.
             coordinator.commits.fail_open(CommitFailed(error))
             raise
-        coordinator.adopt(run)
+        coordinator.residency.adopt(run)
         if new_run.parent_run_id is None:
             limit = settings.rate_limits.max_concurrent_runs
             self.admission.enter(run, new_run.input, limit, is_patient=new_run.origin is not None)
@@ -131,13 +144,13 @@ class Starter:
 
     def take_on(self, new_run: NewRun) -> None:
         """Let the tasks of a run that is started here be run here, with those of its parent."""
-        mine, parent_id = self._coordinator.mine, new_run.parent_run_id
+        mine, parent_id = self._coordinator.tasks.mine, new_run.parent_run_id
         if mine is not None and self.takes_on and (parent_id is None or parent_id in mine):
             mine.add(new_run.id)
 
     def was_ours(self, run_id: str) -> bool:
         """Say whether what follows from a run that has ended, as its triggers do, is run here."""
-        return self._coordinator.mine is None or run_id in self._coordinator.were_mine
+        return self._coordinator.tasks.mine is None or run_id in self._coordinator.tasks.were_mine
 
     async def restored(self, loaded: LoadedRun) -> LiveRun:
         """Make a run in memory out of one that was loaded."""
@@ -158,7 +171,7 @@ class Starter:
     def _newest_at_once(self, workflow_def_id: str) -> int | None:
         # Only for a lone start: many at the same moment share one answer.
         coordinator = self._coordinator
-        is_lone = self._starting <= 1 and not coordinator.live_count
+        is_lone = self._starting <= 1 and not len(coordinator.residency)
         return newest_version_at_once(coordinator.store, workflow_def_id) if is_lone else None
 
     async def settings(self, project_id: str) -> ProjectSettings:

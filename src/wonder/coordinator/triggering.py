@@ -57,7 +57,6 @@ class Triggers:
         self._families = families
         self._insistence = Insistence(coordinator.background)
         self._looks = self._is_looking = False
-        coordinator.on_triggers = self._begin
 
     async def reconcile(self) -> None:
         """Have done, beside all else, what a process left undone when it ended, or a commit when it failed."""
@@ -86,7 +85,8 @@ class Triggers:
             for after in page:
                 await self._fire(after)
 
-    def _begin(self, run: LiveRun, decision: FireTriggers) -> None:
+    def begin(self, run: LiveRun, decision: FireTriggers) -> None:
+        """Fire the triggers of a run that has just completed."""
         if any(firing.status == "pending" for firing in decision.firings):
             # Held, so that it need not be loaded again.
             run.pins += 1
@@ -96,7 +96,7 @@ class Triggers:
         try:
             await self._fire(run.id)
         finally:
-            self._coordinator.let_go(run)
+            self._coordinator.residency.let_go(run)
 
     async def _fire(self, run_id: str) -> None:
         what = f"the triggers of run {run_id} can't fire"
@@ -121,12 +121,12 @@ class Triggers:
             self._families.forget(family_id or run_id)
             raise
         finally:
-            coordinator.let_go(run)
+            coordinator.residency.let_go(run)
 
     async def _ended_run(self, run_id: str) -> LiveRun:
         """Give a run that has ended, out of memory or out of its rows."""
         coordinator = self._coordinator
-        if run := coordinator.in_memory(run_id):
+        if run := coordinator.residency.find(run_id):
             return run
         store = coordinator.store
         (loaded,) = await load_runs(store, store.dialect, [run_id], coordinator.programs.get)

@@ -23,7 +23,6 @@ class Unloaded:
     def __init__(self, coordinator: Coordinator, starter: Starter) -> None:
         self._coordinator, self._starter = coordinator, starter
         self._loaded_max = limits.ended_singly_max
-        coordinator.cancel_unloaded = self.cancel
 
     async def cancel(self, run_id: str, reason: str | None = None, also: Also | None = None) -> bool:
         """Cancel a run that is not in memory if it is large or quarantined; durable when this returns.
@@ -35,7 +34,7 @@ class Unloaded:
         async def end() -> None:
             ended.extend(await self._end(run_id, reason, also))
 
-        if not await self._coordinator.without_loading(run_id, end) or not ended:
+        if not await self._coordinator.residency.without_loading(run_id, end) or not ended:
             return False
         (header,) = ended
         coordinator, how = self._coordinator, EndRun(CANCELLED)
@@ -49,7 +48,7 @@ class Unloaded:
 
     async def set_aside(self, run_id: str) -> None:
         """Pause a run as quarantined, without loading it; nothing happens if it has ended or a person is asked."""
-        await self._coordinator.without_loading(run_id, lambda: self._set_aside(run_id))
+        await self._coordinator.residency.without_loading(run_id, lambda: self._set_aside(run_id))
 
     async def _end(self, run_id: str, reason: str | None, also: Also | None) -> list[RunHeader]:
         coordinator = self._coordinator

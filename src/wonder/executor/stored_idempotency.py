@@ -49,10 +49,11 @@ class _Record(NamedTuple):
 class StoredIdempotency:
     """Successes kept in the database, by the process that has its lease."""
 
-    def __init__(self, store: Store, lease: Lease, clock: Clock) -> None:
-        self._store, self._lease, self._clock = store, lease, clock
-        self.on_lost: Callable[[LeaseLost], None] = lambda error: None
-        """Told when the lease turns out to be another's."""
+    def __init__(
+        self, store: Store, lease: Lease, clock: Clock, on_lost: Callable[[LeaseLost], None] = lambda error: None
+    ) -> None:
+        """Keep records in the store; `on_lost` is called when the lease turns out to be another's."""
+        self._store, self._lease, self._clock, self.on_lost = store, lease, clock, on_lost
         self._claims = Claims()
         self._open: list[_Record] = []
         self._writing: asyncio.Task[None] | None = None

@@ -72,10 +72,11 @@ async def _check_integrity(store: Store) -> list[Finding]:
 
 async def _check_journal(store: Store) -> list[Finding]:
     # While an engine runs, the journal is its own, and changes.
-    if await is_held(store):
+    if store.journal is None or await is_held(store):
         return []
+    reasons = await store.journal.journal_faults()
     repair = "see what is lost with: wonder db repair"
-    return [Finding("error", "JOURNAL_DAMAGED", f"{reason}; {repair}") for reason in await store.journal_faults()]
+    return [Finding("error", "JOURNAL_DAMAGED", f"{reason}; {repair}") for reason in reasons]
 
 
 async def _check_rows(store: Store) -> list[Finding]:

@@ -115,7 +115,7 @@ async def newest_version(reader: Reader, workflow_def_id: str) -> int:
 
 def newest_version_at_once(store: Store, workflow_def_id: str) -> int | None:
     """Tell the newest version of a workflow; None if it can't be told at once."""
-    rows = store.look_up(_NEWEST, workflow_def_id)
+    rows = None if store.in_place is None else store.in_place.look_up(_NEWEST, workflow_def_id)
     return None if rows is None else _version(rows, workflow_def_id)
 
 

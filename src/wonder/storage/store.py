@@ -68,11 +68,12 @@ class Store(Reader, Protocol):
         """Give what reads the tables as they are, for what is never logged: definitions, settings, requests."""
 
     @property
-    def has_log(self) -> bool:
-        """Say whether `log` ever makes anything durable."""
+    def journal(self) -> "Journal | None":
+        """Give the journal that makes facts durable sooner than rows; None for a database that has none."""
 
-    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
-        """Run a named query that finds a row or two by their key, here and now; None if it would have to wait."""
+    @property
+    def in_place(self) -> "InPlaceReader | None":
+        """Give what reads without changing threads; None for a database that has to be waited for."""
 
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: committed and durable when left normally, rolled back on any exception."""
@@ -83,15 +84,27 @@ class Store(Reader, Protocol):
         *,
         fence: Fence | None = None,
         independent: bool = False,
-        settles: bool | None = None,
     ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns.
 
         The fence is asked in the same transaction; when it gives no row, nothing is written and LeaseLost is raised.
         `independent` says that no two statements of the batch touch the same row, so that their order does not matter.
-        `settles` is for who logs: it says whether the tables have with this all that was logged. For anybody else they
-        are settled first.
+        Where there is a journal, what was logged reaches the tables first.
         """
+
+    async def close(self) -> None:
+        """Let go of the database; closing twice is harmless."""
+
+
+class InPlaceReader(Protocol):
+    """Reads in the caller's own thread."""
+
+    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
+        """Run a named query that finds a row or two by their key, here and now; None if it would have to wait."""
+
+
+class Journal(Protocol):
+    """What makes facts durable before their rows are in the tables; for the owner of the engine's lease."""
 
     def log(self, entry: bytes, fence: Fence) -> bool:
         """Make a few bytes durable here and now, if that is sooner than a commit would be; False if it is not.
@@ -100,8 +113,13 @@ class Store(Reader, Protocol):
         written.
         """
 
+    async def commit(
+        self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False, settles: bool | None
+    ) -> None:
+        """Write a batch as `Store.commit` does; `settles` says whether the tables then have all that was logged."""
+
     async def inherit(self) -> list[bytes]:
-        """Give what was logged, in order, and was not settled by who had the lease before; for who has just claimed it.
+        """Give what was logged, in order, and was not settled by the owner before; for who has just claimed the lease.
 
         It is given again to the next one, until a commit settles it.
         """
@@ -111,6 +129,3 @@ class Store(Reader, Protocol):
 
     def settle_by(self, settle: Settle) -> None:
         """Have the tables settled by this before anything else reads or changes them."""
-
-    async def close(self) -> None:
-        """Let go of the database; closing twice is harmless."""

@@ -42,12 +42,11 @@ class Artifacts:
         store: Store,
         lease: Lease,
         clock: Clock,
+        on_lost: Callable[[LeaseLost], None] = lambda error: None,
+        on_written: Callable[[Artifact], None] = lambda artifact: None,
     ) -> None:
-        self.objects = objects
-        self.on_lost: Callable[[LeaseLost], None] = lambda error: None
-        """Told when the lease turns out to be another's."""
-        self.on_written: Callable[[Artifact], None] = lambda artifact: None
-        """Told of each artifact that is written down, also of one that is written over."""
+        """Store in `objects`; `on_lost` is called when the lease is another's, `on_written` with each artifact."""
+        self.objects, self.on_lost, self.on_written = objects, on_lost, on_written
         self._store, self._lease, self._clock = store, lease, clock
 
     async def write(

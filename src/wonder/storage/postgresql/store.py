@@ -18,7 +18,7 @@ from wonder.storage.postgresql.commits import (
 )
 from wonder.storage.postgresql.errors import BROKEN, translated, translated_opening
 from wonder.storage.queries import Queries, load_queries
-from wonder.storage.store import Dialect, Entry, Fence, Reader, Row, Settle, Transaction, Value
+from wonder.storage.store import Dialect, Entry, Fence, Reader, Row, Transaction, Value
 from wonder.storage.url import PostgresAddress
 
 OLDEST_VERSION = 14
@@ -35,7 +35,8 @@ class PostgresStore:
     """A database on a PostgreSQL server that is open."""
 
     dialect: Dialect = "postgresql"
-    has_log = False
+    journal = None
+    in_place = None
 
     def __init__(self, address: PostgresAddress, pool: Pool, *, busy_seconds: float) -> None:
         self.address = address.shown
@@ -123,7 +124,6 @@ class PostgresStore:
         *,
         fence: Fence | None = None,
         independent: bool = False,
-        settles: bool | None = None,
     ) -> None:
         """Write a whole batch in one transaction, in order; durable when this returns."""
         entries = [(query, self._queries.resolve(query), rows) for query, rows in batch]
@@ -138,25 +138,6 @@ class PostgresStore:
                     with translated(query):
                         if not (independent and await self._update_many(connection, sql, rows)):
                             await _write(connection, sql, rows)
-
-    def look_up(self, name: str, *parameters: Value) -> list[Row] | None:
-        """Look nothing up: the server would have to be waited for."""
-        return None
-
-    def log(self, entry: bytes, fence: Fence) -> bool:
-        """Log nothing: the server writes a log of its own, and a commit is one write to it."""
-        return False
-
-    async def inherit(self) -> list[bytes]:
-        """Give nothing: every commit is in the tables."""
-        return []
-
-    async def journal_faults(self) -> list[str]:
-        """Find nothing: there is no journal."""
-        return []
-
-    def settle_by(self, settle: Settle) -> None:
-        """Do nothing: the tables are always settled."""
 
     async def _begun(
         self, connection: Connection, entries: list[Resolved], fence: Fence | None, independent: bool

@@ -110,7 +110,8 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
     if name == ENGINE:
         try:
             # Looked for now that the owner before finds its lease lost with whatever it still logs.
-            lease.inherited = await store.inherit()
+            if store.journal is not None:
+                lease.inherited = await store.journal.inherit()
         except BaseException:
             lease.abandon()
             raise

@@ -1,6 +1,6 @@
 """Recording: the decisions of many runs between two commits become one batch of rows, each row written once."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wonder.engine.decisions import (
@@ -53,7 +53,7 @@ from wonder.storage.runs.snapshots import snapshot_row
 from wonder.storage.runs.token_rows import TokenRows
 from wonder.storage.runs.trigger_rows import TriggerRows
 from wonder.storage.runs.wait_rows import TELLING, WaitRows
-from wonder.storage.store import Entry, Fence, Row, Store, Value
+from wonder.storage.store import Entry, Row, Value
 
 Take = Callable[[Any, Recorded, Any, int], None]
 
@@ -211,15 +211,11 @@ class Batch:
             entries += self._triggers_if_any.entries()
         return entries
 
-    def commit(
-        self, store: Store, *, fence: Fence | None = None, settles: bool | None = None
-    ) -> Coroutine[Any, Any, None]:
-        """Write the batch: durable once this was awaited, which raises LeaseLost where the fence no longer stands."""
-        entries = self.entries()
+    def is_independent(self, entries: Sequence[Entry]) -> bool:
+        """Say whether no two of the batch's statements touch the same row."""
         # Each row is written once, whatever happened to it. Only lists of a context that are made anew delete rows
         # whose keys others then take, and the end of all tokens of a run may find rows that were just written.
-        independent = not (self._ends_all or any(query.startswith("DELETE ") for query, _ in entries))
-        return store.commit(entries, fence=fence, independent=independent, settles=settles)
+        return not (self._ends_all or any(query.startswith("DELETE ") for query, _ in entries))
 
     @property
     def only_goes_on(self) -> bool:

@@ -38,7 +38,6 @@ class SqliteStore(SqliteReader):
     """A database file that is open."""
 
     dialect: Dialect = "sqlite"
-    has_log = True
 
     def __init__(self, address: SqliteAddress, *, busy_seconds: float) -> None:
         reading = partial(connect, address, busy_seconds=busy_seconds, only_reads=True)
@@ -69,6 +68,16 @@ class SqliteStore(SqliteReader):
             await store.close()
             raise
         return store
+
+    @property
+    def journal(self) -> "SqliteStore":
+        """Give itself: an SQLite database has a journal."""
+        return self
+
+    @property
+    def in_place(self) -> "SqliteStore":
+        """Give itself: an SQLite database is read in the caller's thread where nobody has to be waited for."""
+        return self
 
     async def settle_old_entries(self) -> None:
         """Write to the tables what an older Wonder left in its journal; for a file that is of our version."""
