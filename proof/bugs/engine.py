@@ -109,7 +109,7 @@ BUGS = (
     ),
     Bug(
         "paused-run-dispatches",
-        "engine/decide.py",
+        "engine/advance.py",
         "        elif run.paused is not None:\n",
         '        elif run.paused == "timeout":\n',
         "a run that was paused by a person goes on dispatching",
@@ -189,7 +189,7 @@ BUGS = (
     ),
     Bug(
         "step-is-the-whole-turn",
-        "engine/decide.py",
+        "engine/advance.py",
         "    turn.step = run.sequence + 1\n",
         "",
         "a retry repeats pure nodes that were done already",
@@ -197,7 +197,7 @@ BUGS = (
     ),
     Bug(
         "workers-get-all-tasks-at-once",
-        "engine/decide.py",
+        "engine/advance.py",
         '    if kind == "task" and not run.has_room:\n',
         "    if len(run.queued) < 0:\n",
         "all tasks of a large fan-out are in memory at once",

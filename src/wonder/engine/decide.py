@@ -1,8 +1,9 @@
 """Decide: a fact comes in, and out comes all that should happen because of it."""
 
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import Any
 
+from wonder.engine.advance import go_on
 from wonder.engine.budget_gate import ask_about_budget, asks_a_person, decide_on_budget, is_about_budget
 from wonder.engine.control import (
     answer_gate,
@@ -17,12 +18,10 @@ from wonder.engine.control import (
 )
 from wonder.engine.decisions import (
     CancelTimer,
-    ContinueLater,
     Decision,
     DispatchTask,
     MoveToken,
     RecordEvent,
-    ReleaseToken,
     SendMetric,
     SetTimer,
 )
@@ -57,14 +56,13 @@ from wonder.engine.facts import (
     WorkerLost,
 )
 from wonder.engine.failure import Failure
-from wonder.engine.fan_out import next_held
-from wonder.engine.joins import look_at_joins, settle_branch, time_out_join
+from wonder.engine.joins import time_out_join
 from wonder.engine.limits import evaluation_failure, over_limit
-from wonder.engine.nodes import complete_node, dispatch, fail_node, run_pure
-from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, RunState, Token
+from wonder.engine.nodes import complete_node, fail_node
+from wonder.engine.state import DISPATCHED, EXECUTING, SUSPENDED, RunState, Token
 from wonder.engine.triggers import advance_trigger
 from wonder.engine.turn import Turn
-from wonder.engine.waits import answer, begin_wait, end_call, fire_wait_timer, wake_by_event
+from wonder.engine.waits import answer, end_call, fire_wait_timer, wake_by_event
 from wonder.language import steps
 
 _WORKING = (DISPATCHED, EXECUTING)
@@ -109,26 +107,6 @@ def decide(
     return turn.decisions
 
 
-def go_on(turn: Turn) -> None:
-    """Let everything move that can move now."""
-    run = turn.run
-    while not run.ended:
-        if turn.scopes:
-            settle_branch(turn, turn.scopes.popleft())
-        elif turn.groups:
-            look_at_joins(turn, turn.groups.popleft())
-        elif run.paused is not None:
-            break
-        elif run.may_begin:
-            if not _begin_next(turn):
-                turn.emit(ContinueLater())
-                break
-            turn.hand_on_if_many()
-        else:
-            break
-    draw_conclusions(turn)
-
-
 def redispatch(run: RunState) -> list[DispatchTask]:
     """Give the dispatches of all tasks that workers had when the process ended: they run again (INV-4)."""
     return [
@@ -144,76 +122,6 @@ def redispatch(run: RunState) -> list[DispatchTask]:
         for token in run.tokens.values()
         if token.status in _WORKING
     ]
-
-
-def _begin_next(turn: Turn) -> bool:
-    """Begin one token that is ready; False when this turn has done enough."""
-    run, counted = turn.run, turn.steps
-    if counted.left != counted.most:
-        turn.steps_left -= counted.most - counted.left
-        counted.left = counted.most
-    if turn.bytes_left <= 0 or turn.steps_left <= 0:
-        return False
-    if run.queued and run.has_room:
-        token = run.queued.popleft()
-        if token.status == PENDING:
-            _begin(turn, token)
-        return True
-    if run.ready:
-        token = run.ready.popleft()
-        if token.status != PENDING or token.held:
-            return True
-        if token.node.kind == "pure" and _has_done_enough(turn):
-            run.ready.appendleft(token)
-            return False
-        _begin(turn, token)
-        return True
-    segment = run.next_startable()
-    held = next_held(segment)
-    if held is None:
-        run.drop_startable(segment)
-        return True
-    if held.node.kind == "pure" and _has_done_enough(turn):
-        return False
-    turn.emit(ReleaseToken(held.id))
-    _begin(turn, held)
-    return True
-
-
-def _has_done_enough(turn: Turn) -> bool:
-    if turn.pure_left <= 0 or (turn.over_time is not None and turn.over_time()):
-        return True
-    turn.pure_left -= 1
-    return False
-
-
-def _begin(turn: Turn, token: Token) -> None:
-    run, kind = turn.run, token.node.kind
-    if kind == "task" and not run.has_room:
-        run.queued.append(token)
-        return
-    turn.step = run.sequence + 1
-    turn.chain = token.chain + 1 if kind == "pure" else 0
-    limits = run.limits
-    if run.sequence >= limits.events or run.tokens_made > limits.tokens or turn.chain > limits.pure_steps:
-        fail_run(turn, _limit_reached(turn).at(token.node.ref))
-    elif kind == "task":
-        dispatch(turn, token)
-    elif kind == "pure":
-        run_pure(turn, token)
-    elif kind == "wait":
-        begin_wait(turn, token)
-    else:
-        assert_never(kind)
-
-
-def _limit_reached(turn: Turn) -> Failure:
-    run, limits = turn.run, turn.run.limits
-    if run.sequence >= limits.events:
-        return over_limit("events", run.sequence, limits.events)
-    if run.tokens_made > limits.tokens:
-        return over_limit("tokens", run.tokens_made, limits.tokens)
-    return over_limit("pure_steps", turn.chain, limits.pure_steps)
 
 
 def _run_queued(turn: Turn, fact: RunQueued) -> None:

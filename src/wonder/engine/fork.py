@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from wonder.engine.decide import go_on
+from wonder.engine.advance import go_on
 from wonder.engine.decisions import AdoptSnapshot, Decision, RecordEvent, SetTimer
 from wonder.engine.ending import WORKFLOW_TIMER
 from wonder.engine.events import CONTEXT_SNAPSHOT, WORKFLOW_STARTED
