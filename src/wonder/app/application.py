@@ -107,14 +107,16 @@ class Application(OpenProject):
 
     async def workflow(self, name: str) -> "Workflow":
         """Find a workflow by its name or id; raises NotFound."""
-        from wonder.definitions.records.workflows import Workflow  # loads pydantic, which reading commands do without
+        # They load pydantic, which reading commands do without.
+        from wonder.definitions.records.workflows import Workflow
         from wonder.storage.named_resources import load_resource
 
         return await self.find_workflow(name) or await load_resource(self.store, Workflow, name)
 
     async def find_workflow(self, name: str) -> "Workflow | None":
         """Find a workflow of the project by its name."""
-        from wonder.definitions.records.workflows import Workflow  # as above
+        # As above.
+        from wonder.definitions.records.workflows import Workflow
         from wonder.storage.named_resources import find_resource
 
         return await find_resource(self.store, Workflow, self.home.project_id, name)

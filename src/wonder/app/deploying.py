@@ -13,8 +13,6 @@ from wonder.language.values import check_value
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader
 
-# What reads, checks and stores definitions is imported in the functions below: it takes 20 ms to load, and a process
-# that only runs does without it.
 if TYPE_CHECKING:
     from wonder.actions.mcp_tool.kind import McpToolKind
     from wonder.app.tools import ToolDirectory
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 
 async def read_definition(definition: str | Path | Mapping[str, Any]) -> "Loaded":
     """Read a definition, a file or a value; raises DefinitionRefused."""
+    # What reads, checks and stores definitions takes 20 ms to load; a process that only runs them does not need it.
     from wonder.actions.announcing import announce_kinds
     from wonder.definitions.loading import load_text, load_value
     from wonder.storage.zones import announce_zones
@@ -50,6 +49,7 @@ def main_workflow(deployed: "Deployed", definition: str | Path | Mapping[str, An
 
 async def load_catalog_for(project: OpenProject, loaded: "Loaded", reader: Reader | None = None) -> "Catalog":
     """Load what a definition names that is stored already."""
+    # Only to store definitions, as in `read_definition`.
     from wonder.storage.catalog import load_allowed, load_catalog
 
     reader, project_id = reader or project.store, project.home.project_id
@@ -61,6 +61,7 @@ async def load_catalog_for(project: OpenProject, loaded: "Loaded", reader: Reade
 
 def tools_of(project: OpenProject, kind: "McpToolKind | None" = None, *, for_runs: bool = False) -> "ToolDirectory":
     """Give what knows the tools of the project's MCP servers; an engine's `kind` keeps those that are started."""
+    # Only to store definitions, as in `read_definition`.
     from wonder.app.tools import ToolDirectory
 
     return ToolDirectory(
@@ -88,11 +89,13 @@ async def compile_definition(
     The MCP servers in `allow_mcp` are approved, and asked for their tools if that is needed; raises NotFound.
     """
     if allow_mcp:
+        # Takes time to load, and few definitions are given with approvals.
         from wonder.app.mcp_approvals import approve_named
 
         await approve_named(project, allow_mcp, loaded)
     if not loaded.needs_compiling:
         return loaded
+    # Only to store definitions, as in `read_definition`.
     from wonder.app.phases import compile_loaded
 
     return await compile_loaded(loaded, tools_of(project, kind, for_runs=for_runs), project.transforms)
@@ -107,6 +110,7 @@ async def store_definition(
     for_runs: bool = False,
 ) -> "tuple[Deployed, list[Fault]]":
     """Check and store a definition; give what it has become and its warnings, or raise DefinitionRefused."""
+    # Only to store definitions, as in `read_definition`.
     from wonder.storage.deploying import deploy_bundle
 
     loaded = await compile_definition(project, loaded, allow_mcp=allow_mcp, kind=kind, for_runs=for_runs)

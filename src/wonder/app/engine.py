@@ -245,6 +245,7 @@ class _Transforms:
 
     async def compiled(self, source: str) -> "CompiledTransform":
         if self._made is None:
+            # Heavy, and only workflows with transforms need it.
             from wonder.app.transforms import Transforms
 
             self._made = Transforms(self._store)

@@ -50,7 +50,8 @@ class OpenProject:
 
     async def definition(self, id: str, version: int) -> "WorkflowDef":
         """Load a version of a workflow's definition, which never changes; the last ones are kept. Raises NotFound."""
-        from wonder.definitions.records.graph import WorkflowDef  # loads pydantic, which most commands do without
+        # They load pydantic, which most commands do without.
+        from wonder.definitions.records.graph import WorkflowDef
         from wonder.storage.definitions import load_definition
 
         found = self._definitions.get((id, version)) or await load_definition(self.store, WorkflowDef, id, version)

@@ -10,12 +10,13 @@ def vectors_of(database_url: str, store: Store) -> Vectors:
 
     That file is the database's own, as in orders.db and orders.db-vectors: what no index has is removed from it.
     """
-    # Imported when they are used: an engine's process needs one of them.
     address = parse_url(database_url)
     if isinstance(address, SqliteAddress):
+        # A process needs one of the two.
         from wonder.objects.vectors_sqlite import SqliteVectors
 
         return SqliteVectors(address.path.with_name(f"{address.path.name}-vectors"))
+    # As above.
     from wonder.objects.vectors_postgres import PostgresVectors
 
     return PostgresVectors(store)

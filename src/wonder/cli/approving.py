@@ -53,7 +53,7 @@ def add_allow_mcp_option(parser: ArgumentParser) -> None:
 
 async def unapproved(url: str, in_file: Servers, named: Collection[str], allowed: Collection[str]) -> Servers:
     """Open the database and call `unapproved_in`; without a database, nothing is approved yet."""
-    # Here and below when needed: they take time to load, and most commands approve nothing.
+    # They take time to load, and most commands approve nothing.
     from wonder.app.mcp_approvals import NotFound
     from wonder.app.opening import DatabaseUnreachable, open_app
 
@@ -77,6 +77,7 @@ async def unapproved_in(
 
     Raises NotFound for the name of a server that does not exist.
     """
+    # As in `unapproved`.
     from wonder.app.mcp_approvals import servers_called, stored_servers, unapproved_commands
 
     used = {**await stored_servers(app, [name for name in named if name not in in_file]), **in_file}
@@ -94,6 +95,7 @@ def approve_commands(url: str, servers: Servers, allowed: Collection[str]) -> No
 
 
 async def _remember(url: str, servers: Servers) -> None:
+    # As in `unapproved`.
     from wonder.app.mcp_approvals import approve
     from wonder.app.opening import open_app
 

@@ -40,7 +40,7 @@ async def open_store(
     opened = None
     if isinstance(address, SqliteAddress):
         _prepare_file(address, create)
-        # Imported when it is used, as the other one is.
+        # A process needs one of the two stores.
         from wonder.storage.sqlite.store import SqliteStore
 
         store = opened = await SqliteStore.open(address, busy_seconds=busy_seconds)
@@ -86,8 +86,8 @@ def _prepare_file(address: SqliteAddress, create: bool) -> None:
 
 
 async def _open_postgres(address: PostgresAddress, busy_seconds: float, connections: int) -> Store:
-    # Imported when it is used: asyncpg is an extra that most users of SQLite don't have.
     try:
+        # asyncpg is an extra that most users of SQLite don't have.
         from wonder.storage.postgresql.store import PostgresStore
     except ModuleNotFoundError as error:
         raise DriverMissing(str(error.name), "postgres") from error

@@ -83,6 +83,7 @@ class Key:
 
     def open(self, sealed: bytes, belongs_to: str, name: str) -> str:
         """Decrypt a text; raises SecretBroken."""
+        # As in `_cipher`.
         from cryptography.exceptions import InvalidTag
 
         try:

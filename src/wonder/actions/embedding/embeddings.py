@@ -128,6 +128,7 @@ class Embedder:
     async def _load_local(self) -> "MiniLm":
         def load() -> "MiniLm":
             try:
+                # numpy is an extra.
                 from wonder.actions.embedding.minilm import MiniLm
             except ImportError as error:
                 message = "local embeddings need numpy; install it: pip install 'wonder-workflows[vectors]'"
@@ -142,6 +143,7 @@ class Embedder:
 
     async def _load_remote(self) -> "Remote":
         def load() -> None:
+            # httpx2 takes a fifth of a second to load, so this runs in a thread.
             from wonder.actions.embedding import remote
             from wonder.actions.http import client as http_client
 
@@ -150,8 +152,8 @@ class Embedder:
 
         async with self._loading:
             if self._remote is None:
-                # In a thread, because that takes a fifth of a second.
                 await self._threads.call(load)
+                # Loaded above.
                 from wonder.actions.embedding.remote import Remote
 
                 self._remote = Remote()

@@ -67,6 +67,7 @@ class HttpRequestKind(Declaration, ActionKind):
         self.threads.close()
 
     def _new_transport(self, *, allow_private: bool) -> "GuardedTransport":
+        # Loaded before, by `_load`.
         from wonder.actions.http.addresses import resolve_blocking
         from wonder.actions.http.client import GuardedTransport
 
@@ -90,6 +91,7 @@ class HttpRequestAction:
     async def run(self, input: JsonValue, context: ActionContext) -> JsonValue:
         """Send the request and follow where it leads; raises ActionFailed."""
         transport = await self._kind.transport(context)
+        # Loaded before, by `_load`.
         from wonder.actions.http_request.exchange import Exchange
         from wonder.actions.http_request.outgoing import make_request
 
@@ -131,6 +133,7 @@ class HttpRequestAction:
 
 
 def _load() -> None:
+    # httpx2 takes a fifth of a second to load, so this runs in a thread.
     from wonder.actions.http import client as http_client
     from wonder.actions.http_request import exchange as http_exchange
 

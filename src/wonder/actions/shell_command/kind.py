@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from wonder.actions.resources import Resources, Tenancy
 from wonder.actions.secrets.template_names import names_of, secrets_read, with_secrets
 from wonder.actions.shell_command.declaration import Declaration
 from wonder.actions.shell_command.record import ShellCommand
+from wonder.actions.shell_command.removing import remove_folder
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.secret_scopes import Destination
 from wonder.language.templates import compile_template
@@ -212,10 +214,6 @@ class _Storing:
 async def _working_folder(tenancy: Tenancy, cwd: str | None) -> AsyncIterator[str]:
     """Open the folder that a program runs in: inside files_root, or one of its own that goes with it."""
     if cwd is None and tenancy.project.files_root is None:
-        from tempfile import mkdtemp
-
-        from wonder.actions.shell_command.removing import remove_folder
-
         made = mkdtemp(prefix="wonder-command-")
         try:
             yield made

@@ -274,10 +274,7 @@ def _fenced() -> Iterator[None]:
 
 
 async def _set_up(connection: Connection) -> None:
-    # A server or role may be set to answer before a commit is on disk; we promise more than that.
-    await connection.execute(
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-    )
+    await connection.execute(load_queries("postgresql")["require_durable_commits"])
 
 
 async def _keep(_connection: Connection) -> None:

@@ -111,12 +111,12 @@ def _known(reading: apsw.Connection, queries: Queries) -> Known:
 def _copy_tables(reading: apsw.Connection, target: Path, on_progress: Progress, *, is_alone: bool) -> None:
     # Made by us, so that it is nobody else's to read from its first byte on.
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    copy = apsw.Connection(str(target))
+    copy, queries = apsw.Connection(str(target)), load_queries("sqlite")
     try:
         # A transaction that reads stays at its moment: without it every commit would make the copy begin again.
         reading.execute("BEGIN")
         try:
-            reading.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            reading.execute(queries["begin_snapshot"]).fetchall()
             with copy.backup("main", reading, "main") as backup:
                 while not backup.done:
                     backup.step(_PAGES_AT_ONCE)
@@ -125,7 +125,6 @@ def _copy_tables(reading: apsw.Connection, target: Path, on_progress: Progress, 
             reading.execute("ROLLBACK")
         # One file, whole: without a log beside it.
         copy.pragma("journal_mode", "delete")
-        queries = load_queries("sqlite")
         if is_alone and copy.execute(queries["journal_notices_damage"]).fetchall():
             # It needs no companions: it says so, or it would be taken for one that was copied without them.
             copy.execute(queries["forget_journal_files"])
@@ -146,10 +145,10 @@ def _copy_journal(source: Path, target: Path) -> None:
 def _check(copy: Path) -> None:
     connection = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(10)")]
+        found = [str(fault) for (fault,) in connection.execute(load_queries("sqlite")["copy_faults"])]
     finally:
         connection.close()
-    if found != ["ok"]:
+    if found:
         raise BackupFailed(f"the copy is damaged ({'; '.join(found)}): check the database with `wonder db check`")
 
 

@@ -46,6 +46,8 @@ class Request(NamedTuple):
     tables: list[str]
     prefixes: list[str]
     functions: list[str]
+    names_sql: str
+    view_sql: str
 
 
 class Reply(NamedTuple):
@@ -114,7 +116,7 @@ def _run(asked: Request) -> Reply:
             try:
                 return _read(connection, asked)
             except apsw.SQLError as error:
-                if not _make_view(connection, str(error), views):
+                if not _make_view(connection, asked.view_sql, str(error), views):
                     raise
     except apsw.InterruptError:
         return Reply(refused=("slow", ""))
@@ -132,7 +134,7 @@ def _run(asked: Request) -> Reply:
         connection.close()
 
 
-def _make_view(connection: apsw.Connection, error: str, views: set[str]) -> bool:
+def _make_view(connection: apsw.Connection, view_sql: str, error: str, views: set[str]) -> bool:
     """Make the view that a query lacks, for this connection alone, if the database keeps its definition as a row."""
     name = error.removeprefix("no such table: ")
     if name == error:
@@ -140,9 +142,9 @@ def _make_view(connection: apsw.Connection, error: str, views: set[str]) -> bool
     authorizer, longest = connection.authorizer, connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH)
     connection.authorizer = connection.exec_trace = None
     try:
-        # Not as a parameter, because a query may have none.
-        sql = f"SELECT name, definition FROM query_views WHERE lower(name) = lower({apsw.format_sql_value(name)})"  # noqa: S608
-        found = [(str(view), str(definition)) for view, definition in connection.execute(sql) if view not in views]
+        connection.limit(apsw.SQLITE_LIMIT_VARIABLE_NUMBER, 1)
+        rows = connection.execute(view_sql, (name,))
+        found = [(str(view), str(definition)) for view, definition in rows if view not in views]
         # Wonder wrote it, and it changes nothing but this connection's own list of views.
         connection.pragma("query_only", False)
         connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, DEFINITION_BYTES)
@@ -155,6 +157,7 @@ def _make_view(connection: apsw.Connection, error: str, views: set[str]) -> bool
     finally:
         connection.pragma("query_only", True)
         connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, longest)
+        connection.limit(apsw.SQLITE_LIMIT_VARIABLE_NUMBER, _LIMITS[apsw.SQLITE_LIMIT_VARIABLE_NUMBER])
         connection.authorizer = authorizer
 
 
@@ -197,9 +200,8 @@ def _confine(connection: apsw.Connection, asked: Request, denied: list[tuple[str
 
 def _hidden(connection: apsw.Connection, asked: Request) -> frozenset[str]:
     """Give what there is and can't be read: tables, and what SQLite offers as tables by itself."""
-    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")}
-    modules = {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}
-    return frozenset(name.lower() for name in found | modules - _TABLE_FUNCTIONS if not _is_readable(name, asked))
+    found = {name for (name,) in connection.execute(asked.names_sql)}
+    return frozenset(name.lower() for name in found - _TABLE_FUNCTIONS if not _is_readable(name, asked))
 
 
 def _is_readable(table: str, asked: Request) -> bool:

@@ -39,6 +39,7 @@ _ENVIRONMENT: Final = ("LD_LIBRARY_PATH", "PATH", "SQLITE_TMPDIR", "TMPDIR", "PY
 
 async def query_sqlite(address: SqliteAddress, sql: str, limits: Limits) -> Answer:
     """Run one statement that reads; raises QueryRefused."""
+    queries = load_queries("sqlite")
     reply = await _replied(
         Request(
             path=str(address.path),
@@ -51,6 +52,8 @@ async def query_sqlite(address: SqliteAddress, sql: str, limits: Limits) -> Answ
             tables=sorted(TABLES),
             prefixes=[*CONTEXT_PREFIXES],
             functions=sorted(FUNCTIONS["sqlite"]),
+            names_sql=queries["query_names"],
+            view_sql=queries["query_view_definition"],
         ),
         limits,
     )

@@ -9,6 +9,10 @@ FROM pragma_foreign_key_check
 UNION ALL
 SELECT 'commit ' || number || ' of the journal could not be written to the tables' FROM journal WHERE slot < 0;
 
+-- name: copy_faults
+-- The first damaged pages and indexes of a copy that was just made.
+SELECT integrity_check AS fault FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 10;
+
 -- name: durability_faults
 -- Full durability is set and read back at every opening, so there is nothing to find.
 SELECT '' AS fault WHERE 0;

@@ -7,3 +7,10 @@ WHERE t.type IN ('table', 'view') GROUP BY t.name ORDER BY t.name;
 -- name: query_views
 -- The views that a query can name although they are not in the catalogue.
 SELECT name, column_names FROM query_views;
+
+-- name: query_names
+-- All that a query could name: tables and views, and the tables that SQLite itself offers.
+SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') UNION SELECT name FROM pragma_module_list;
+
+-- name: query_view_definition
+SELECT name, definition FROM query_views WHERE lower(name) = lower($1);
