@@ -22,6 +22,9 @@ GENERATES_SQL = {
     "storage/postgresql/querying.py",  # measures the rows of a query that a user wrote
     "storage/postgresql/reader_role.py",  # grants tables to a role
 }
+# These rooms have nothing to do with the database's rows, or with generated tables alone, whose columns have no names.
+PURE = ("language/", "definitions/", "phases/", "engine/", "context/")
+NUMBERED_COLUMNS = {"checker/contexts.py"}
 SQL = re.compile(
     r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP|GRANT|REVOKE|PRAGMA|VACUUM|TRUNCATE|LOCK)\s+(.?)"
 )
@@ -109,6 +112,24 @@ def test_sql_is_in_sql_files_but_for_what_is_generated() -> None:
     assert [module for module in sorted(GENERATES_SQL) if not sql_in(module)] == [], "it has no SQL any more"
 
 
+def columns_by_position(module: str) -> list[str]:
+    """Find columns of rows that are read by a number: `row[6]`, `rows[0][1]`. The only column of a row may be."""
+    found = []
+    for node in ast.walk(parsed(module)[1]):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            text, number = ast.unparse(node.value), ast.unparse(node.slice)
+            is_row = text == "row" or re.fullmatch(r"\w+\[-?\d+\]", text)
+            if is_row and re.fullmatch(r"-?\d+", number) and number != "0":
+                found.append(f"{module}:{node.lineno}: {text}[{number}]")
+    return found
+
+
+def test_columns_are_read_by_name() -> None:
+    read = [module for module in MODULES if not module.startswith(PURE) and module not in NUMBERED_COLUMNS]
+    found = [one for module in read for one in columns_by_position(module)]
+    assert found == [], "use fetch_named, or give the columns names: `for id, name in rows`"
+
+
 @pytest.mark.parametrize(
     ("text", "is_found"),
     [
@@ -124,6 +145,18 @@ def test_sql_is_really_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(f"{__name__}.SOURCE", tmp_path)
     (tmp_path / "one.py").write_text(text)
     assert bool(sql_in("one.py")) is is_found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [("x = row[6]", True), ("x = rows[0][1]", True), ("x = row['name']", False), ("x = rows[0][0]", False)],
+)
+def test_columns_by_position_are_really_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_found: bool
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SOURCE", tmp_path)
+    (tmp_path / "one.py").write_text(text)
+    assert bool(columns_by_position("one.py")) is is_found
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,13 @@ class Definition:
 
 async def load_definition(reader: Reader, id: str, version: int) -> Definition | None:
     """Load one version; None if it is not there."""
-    rows = await reader.fetch("checker_definition", id, version)
+    rows = await reader.fetch_named("checker_definition", id, version)
     if not rows:
         return None
-    initial, timeout_ms, _, input_schema, context_schema, output_schema = rows[0]
-    schemas = {"input": read(input_schema), "state": read(context_schema), "output": read(output_schema)}
-    definition = Definition(id, version, str(initial), _number(timeout_ms), schemas)
+    row = rows[0]
+    columns = {"input": "input_schema", "state": "context_schema", "output": "output_schema"}
+    schemas = {part: read(row[column]) for part, column in columns.items()}
+    definition = Definition(id, version, str(row["initial_node_id"]), _number(row["timeout_ms"]), schemas)
     tries: dict[str, dict[str, int]] = {}
     catching: set[str] = set()
     for node_id, ref, implementation, execution in await reader.fetch("checker_steps", id, version):

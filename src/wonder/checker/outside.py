@@ -40,7 +40,7 @@ Line = dict[str, Any]
 
 
 def read_log(path: Path) -> Iterator[Line]:
-    """Read a log; raises ValueError where a line is none. A last line that was cut off by a crash is left out."""
+    """Read a log; raises ValueError for an invalid line. A last line that was cut off by a crash is left out."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
     for number, text in enumerate(lines, 1):
         if number == len(lines) and not text.endswith("\n"):
@@ -92,8 +92,8 @@ class _Runs:
         return self._kept[run_id]
 
     async def status(self, run_id: str) -> str | None:
-        rows = await self.reader.fetch("checker_position", run_id)
-        return str(rows[0][0]) if rows else None
+        rows = await self.reader.fetch_named("checker_position", run_id)
+        return str(rows[0]["status"]) if rows else None
 
 
 async def _check_accepted(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterator[Violation]:
@@ -130,8 +130,8 @@ async def _check_answers(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
     taken: set[str] = set()
     for line in log.get("answer_accepted", ()):
         item = line["item"]
-        rows = await runs.reader.fetch("checker_inbox_item", item)
-        run_id, status = (str(rows[0][0]), str(rows[0][1])) if rows else ("", "not there")
+        rows = await runs.reader.fetch_named("checker_inbox_item", item)
+        run_id, status = (str(rows[0]["run_id"]), str(rows[0]["status"])) if rows else ("", "not there")
         if status != "answered":
             yield Violation("answers", run_id, f"an answer to item {item} was accepted, and the item is {status}")
         if item in taken:
@@ -144,11 +144,11 @@ async def _check_events(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterato
         key = line.get("key") or ""
         named = f"the event {line['event']!r} with the key {key!r}"
         kept = await runs.reader.fetch("checker_kept_events", line["project"], line["event"], key)
-        waiting = await runs.reader.fetch("checker_waits_for_event", line["project"], line["event"], key)
+        waiting = await runs.reader.fetch_named("checker_waits_for_event", line["project"], line["event"], key)
         unused = [id for id, _, used_ms, expires_ms in kept if used_ms is None and int(str(expires_ms)) > line["at"]]
         if unused and waiting and log.get("settled"):
-            run_id = str(waiting[0][0])
-            yield Violation("events", run_id, f"token {waiting[0][1]!s} waits for {named}, which is kept unused")
+            run_id, token_id = str(waiting[0]["run_id"]), str(waiting[0]["token_id"])
+            yield Violation("events", run_id, f"token {token_id} waits for {named}, which is kept unused")
         if not kept and not await _has_woken(runs, line["event"], key):
             yield Violation("events", "", f"{named} was accepted, is not kept, and has woken nobody")
 

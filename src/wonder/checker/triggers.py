@@ -88,9 +88,9 @@ async def check_origin(reader: Reader, run: StoredRun) -> list[Violation]:
         return []
     source = f"it was triggered by run {origin['triggered_by_run_id']}"
     found = []
-    rows = await reader.fetch("checker_position", origin["triggered_by_run_id"])
-    if not rows or rows[0][0] != "completed":
-        found.append(f"{source}, which is {str(rows[0][0]) if rows else 'not there'}")
+    rows = await reader.fetch_named("checker_position", origin["triggered_by_run_id"])
+    if not rows or rows[0]["status"] != "completed":
+        found.append(f"{source}, which is {str(rows[0]['status']) if rows else 'not there'}")
     if not 1 <= origin["trigger_depth"] <= DEPTH_MAX:
         found.append(f"{source}, {origin['trigger_depth']} levels deep")
     if origin["attempt"] > origin["max_retries"]:

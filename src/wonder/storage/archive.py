@@ -7,7 +7,7 @@ from wonder.storage.named_resources import N, load_resource
 from wonder.storage.naming import fields_that_name
 from wonder.storage.resource_errors import InUse, NotFound, User
 from wonder.storage.run_needs import runs_needing_definition, runs_needing_resource
-from wonder.storage.store import Row, Transaction
+from wonder.storage.store import Row, Transaction, Value
 from wonder.storage.tables import Table, table_of
 
 # Kinds that others name at a version, and kinds that others name without one, taking the newest.
@@ -24,8 +24,8 @@ async def archive_definition(
     An archived version keeps its number and can still be loaded by it, but no name finds it and no list shows it.
     """
     table = table_of(kind)
-    rows = await transaction.fetch(f"versions({table.name})", id)
-    live = [row for row in rows if row[8] is None and version in (None, row[1])]
+    rows = await transaction.fetch_named(f"versions({table.name})", id)
+    live = [row for row in rows if row["archived_at"] is None and version in (None, row["version"])]
     if not live:
         raise NotFound(f"live {table.noun}", id if version is None else f"{id}@{version}")
     await lock_owners(transaction, [_owner(live[0])])
@@ -33,7 +33,7 @@ async def archive_definition(
     users = await _users(transaction, table, id, version, is_last=not left)
     runs = await runs_needing_definition(transaction, table.name, id, version, is_last=not left)
     if users or runs:
-        raise InUse(table.noun, str(live[0][2]), users, runs)
+        raise InUse(table.noun, str(live[0]["name"]), users, runs)
     return await transaction.execute(f"archive_definition({table.name})", id, version, at)
 
 
@@ -75,9 +75,9 @@ async def _actions_that_name(transaction: Transaction, table: Table[Any], id: st
     return rows
 
 
-def _owner(row: Row) -> Owner:
-    project_id, library_id = row[4], row[5]
-    return Owner("library", str(library_id)) if project_id is None else Owner("project", str(project_id))
+def _owner(row: dict[str, Value]) -> Owner:
+    project_id = row["project_id"]
+    return Owner("library", str(row["library_id"])) if project_id is None else Owner("project", str(project_id))
 
 
 def _user(row: Row) -> User:

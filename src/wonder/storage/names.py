@@ -7,7 +7,7 @@ from msgspec import Struct
 from wonder.language.values import JsonValue, encode_json
 from wonder.storage.definitions import D, Owner
 from wonder.storage.resource_errors import AmbiguousName, NotFound
-from wonder.storage.store import Reader, Row
+from wonder.storage.store import Reader, Value
 from wonder.storage.tables import table_of
 
 
@@ -36,14 +36,14 @@ async def find_definition(
         if not libraries:
             return None
         owner = Owner("library", str(libraries[0]["id"]))
-    own = await reader.fetch(f"find_in_{owner.kind}({table.name})", owner.id, name, version)
+    own = await reader.fetch_named(f"find_in_{owner.kind}({table.name})", owner.id, name, version)
     if own:
         return _found(own[0])
     if library is not None:
         return None
-    others = await reader.fetch(f"find_in_libraries({table.name})", workspace, name, version)
+    others = await reader.fetch_named(f"find_in_libraries({table.name})", workspace, name, version)
     if len(others) > 1:
-        raise AmbiguousName(table.noun, name, [f"{row[6]!s}/{name}@{row[1]!s}" for row in others])
+        raise AmbiguousName(table.noun, name, [f"{row['library']!s}/{name}@{row['version']!s}" for row in others])
     return _found(others[0]) if others else None
 
 
@@ -63,8 +63,8 @@ async def _workspace_of(reader: Reader, owner: Owner) -> str | None:
     return workspace
 
 
-def _found(row: Row) -> Found:
-    id, version, name, project_id, library_id, content_hash = row[:6]
+def _found(row: dict[str, Value]) -> Found:
+    version, project_id = row["version"], row["project_id"]
     assert isinstance(version, int)
-    owner = Owner("library", str(library_id)) if project_id is None else Owner("project", str(project_id))
-    return Found(str(id), version, str(name), owner, str(content_hash))
+    owner = Owner("library", str(row["library_id"])) if project_id is None else Owner("project", str(project_id))
+    return Found(str(row["id"]), version, str(row["name"]), owner, str(row["content_hash"]))

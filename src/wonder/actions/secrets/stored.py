@@ -89,8 +89,8 @@ class StoredSecrets:
         """Give the workflow whose definition a run is of, which never changes."""
         known = self._workflows.get(run_id)
         if known is None:
-            rows = await self._reader.fetch("workflow_of_run", run_id)
-            of_project, name = rows[0] if rows else (None, "")
+            rows = await self._reader.fetch_named("workflow_of_run", run_id)
+            of_project, name = (rows[0]["project_id"], rows[0]["name"]) if rows else (None, "")
             known = (None if of_project is None else str(of_project), str(name))
             while len(self._workflows) >= _KNOWN_MAX:
                 del self._workflows[next(iter(self._workflows))]
@@ -112,7 +112,7 @@ class StoredSecrets:
             try:
                 self._redactor.add(sealed.name, self._open(sealed))
             except ActionFailed as error:
-                # Whoever uses it is told; a run that does not goes on.
+                # A run that uses it gets the error; others go on.
                 log.warning("%s", error.message)
             # Others have a turn: each takes some milliseconds.
             await asyncio.sleep(0)

@@ -33,8 +33,8 @@ class Snapshot:
         after = ""
         sql = load_queries("postgresql")["artifact_contents"]
         while rows := await self._connection.fetch(sql, after, _KEYS_AT_ONCE):
-            for row in rows:
-                yield str(row[0]), int(row[1])
+            for key, size in rows:
+                yield str(key), int(size)
             after = str(rows[-1][0])
 
 

@@ -44,7 +44,7 @@ async def tables_on_postgres(address: PostgresAddress) -> list[tuple[str, str]]:
     async with _connected(address, Limits()) as connection:
         schema = await _schema(connection, address)
         rows = await connection.fetch(load_queries("postgresql")["query_tables"], schema)
-    return [(row[0], row[1]) for row in rows if is_readable(row[0])]
+    return [(table, columns) for table, columns in rows if is_readable(table)]
 
 
 @asynccontextmanager
@@ -126,7 +126,7 @@ async def _check_tables(connection: Connection, select: Select, schema: str) -> 
     queries = load_queries("postgresql")
     # A cursor can be declared for one SELECT and for nothing else, so this is a second opinion of the server's own.
     await connection.prepare(f"DECLARE wonder_query NO SCROLL CURSOR FOR {select.text}")
-    named = [row[0] for row in await connection.fetch(queries["query_locks"])]
+    named = [relation for (relation,) in await connection.fetch(queries["query_locks"])]
     for found_schema, table in await connection.fetch(queries["query_relations"], named):
         if found_schema != schema or not is_readable(table):
             raise QueryRefused(refused_table(table if found_schema == schema else f"{found_schema}.{table}"))

@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 from wonder.storage.errors import LeaseLost, WriteRefused
 from wonder.storage.file_modes import FILE_MODE
 from wonder.storage.runs.cells import number, number_or_none, text
-from wonder.storage.store import Fence, Reader, Row, Store, Transaction
+from wonder.storage.store import Fence, Reader, Store, Transaction, Value
 
 ENGINE: Final = "engine"
 LEASE_MS: Final = 15_000
-# Whoever looks whether an owner lives holds the lock for an instant: a claim tries again over that.
+# A check whether an owner lives holds the lock for an instant: a claim tries again over that.
 _CLAIM_TRIES: Final = 5
 _CLAIM_PAUSE_SECONDS: Final = 0.02
 
@@ -92,9 +92,9 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
         async with store.transaction() as transaction:
             rows = await transaction.fetch("lease_is_unlocked", name)
             is_unlocked = bool(rows)
-            before: list[Row] = []
+            before: list[dict[str, Value]] = []
             if is_unlocked:
-                before = await transaction.fetch("read_lease", name)
+                before = await transaction.fetch_named("read_lease", name)
                 rows = await transaction.fetch("claim_lease", name, owner_id, None if lock else lease_ms)
         if not is_unlocked:
             # The next claim finds the lease free, if this was an owner that can't go on.
@@ -106,7 +106,7 @@ async def claim_lease(store: Store, owner_id: str, *, name: str = ENGINE, lease_
     if not rows:
         return None
     lease = Lease(store, name, owner_id, number(rows[0][0]), lock, lease_ms)
-    lease.owner_died = bool(before) and before[0][2] != 0
+    lease.owner_died = bool(before) and before[0]["deadline_ms"] != 0
     if name == ENGINE:
         try:
             # Looked for now that the owner before finds its lease lost with whatever it still logs.

@@ -51,12 +51,12 @@ async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, 
     if any(key != _WORKFLOW_TIMER for key in timers):
         return False
     children: list[str] = []
-    for row in await reader.fetch("live_tokens_of_runs", ids):
-        wait = from_json(row[-1]) or {}
+    for row in await reader.fetch_named("live_tokens_of_runs", ids):
+        wait = from_json(row["state_data"]) or {}
         kind = wait.get("kind")
         if kind == "workflow_call":
             children.append(wait["child_run_id"])
-        elif text(row[3]) == "suspended" and kind not in _OUTSIDE:
+        elif text(row["status"]) == "suspended" and kind not in _OUTSIDE:
             return False
     for child_id in children:
         try:
@@ -73,8 +73,8 @@ async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, 
 async def open_questions(reader: Reader, run_id: str) -> list[InboxItem]:
     """List what a run, and the sub-workflows that it waits for, ask people and nobody has answered."""
     found = [item for item in await inbox_of_run(reader, run_id) if item.status == "open"]
-    for row in await reader.fetch("live_tokens_of_runs", encode_json([run_id])):
-        wait = from_json(row[-1]) or {}
+    for row in await reader.fetch_named("live_tokens_of_runs", encode_json([run_id])):
+        wait = from_json(row["state_data"]) or {}
         if wait.get("kind") == "workflow_call":
             found += await open_questions(reader, wait["child_run_id"])
     return found
@@ -91,8 +91,8 @@ class AwaitedEvent(NamedTuple):
 async def awaited_events(reader: Reader, run_id: str) -> list[AwaitedEvent]:
     """List the events that a run, and the sub-workflows that it waits for, wait for."""
     found: list[AwaitedEvent] = []
-    for row in await reader.fetch("live_tokens_of_runs", encode_json([run_id])):
-        wait = from_json(row[-1]) or {}
+    for row in await reader.fetch_named("live_tokens_of_runs", encode_json([run_id])):
+        wait = from_json(row["state_data"]) or {}
         if wait.get("kind") == "wait_for_event":
             found.append(AwaitedEvent(run_id, wait["event"], wait.get("key")))
         elif wait.get("kind") == "workflow_call":

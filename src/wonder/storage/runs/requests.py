@@ -48,10 +48,10 @@ async def pending_requests(store: Store, *, after: str = "", limit: int = 1_000)
 
 async def find_answer(reader: Reader, id: str) -> Answer | None:
     """Give the answer to a request, or None as long as there is none."""
-    rows = await reader.fetch("request_answer", id)
-    if not rows or rows[0][2] is None:
+    rows = await reader.fetch_named("request_answer", id)
+    if not rows or rows[0]["answered_ms"] is None:
         return None
-    return Answer(from_json(rows[0][0]), from_json(rows[0][1]))
+    return Answer(from_json(rows[0]["result"]), from_json(rows[0]["error"]))
 
 
 async def wait_for_answer(

@@ -15,6 +15,8 @@ from wonder.storage.store import Entry, Row, Value
 
 # How loops of the run itself name their group.
 NO_GROUP = ""
+# Which column of a branch's row has its output.
+_OUTPUT = 7
 
 
 class ScopeRows:
@@ -106,7 +108,7 @@ class ScopeRows:
             if group is not None:
                 branches = self._branches.setdefault(group_id, {})
                 row = branches[index] = _branch(record.id, group_id, group.branches[index])
-                record.written += len(str(row[7]))
+                record.written += len(str(row[_OUTPUT]))
         for group_id in self._firing:
             group = groups.get(group_id)
             if group is not None:

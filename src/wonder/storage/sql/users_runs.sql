@@ -37,9 +37,9 @@ SELECT DISTINCT workflow_def_id, workflow_def_version FROM triggers WHERE workfl
 
 -- name: live_runs_of_version
 -- How many there are ($2 NULL: of any version), and the oldest of them.
-SELECT id, count(*) OVER () FROM runs
+SELECT id, count(*) OVER () AS found FROM runs
 WHERE completed_ms IS NULL AND workflow_def_id = $1 AND workflow_version = coalesce(CAST($2 AS BIGINT), workflow_version)
 ORDER BY id LIMIT $3;
 
 -- name: live_runs_of_workflow
-SELECT id, count(*) OVER () FROM runs WHERE completed_ms IS NULL AND workflow_id = $1 ORDER BY id LIMIT $2;
+SELECT id, count(*) OVER () AS found FROM runs WHERE completed_ms IS NULL AND workflow_id = $1 ORDER BY id LIMIT $2;
