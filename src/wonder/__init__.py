@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from wonder.actions.python.kind import current_context as current_context
     from wonder.app.opening import open_wonder as open
     from wonder.errors import WonderError as WonderError
+    from wonder.operations.catalogue import call as call
 
-__all__ = ["ActionFailed", "WonderError", "current_context", "function", "open"]
+__all__ = ["ActionFailed", "WonderError", "call", "current_context", "function", "open"]
 
 # Found when they are asked for: the command line imports this package too, and must not wait for the engine.
 _PLACES = {
     "ActionFailed": ("wonder.actions.protocol", "ActionFailed"),
     "WonderError": ("wonder.errors", "WonderError"),
+    "call": ("wonder.operations.catalogue", "call"),
     "current_context": ("wonder.actions.python.kind", "current_context"),
     "function": ("wonder.actions.functions.marked", "function"),
     "open": ("wonder.app.opening", "open_wonder"),

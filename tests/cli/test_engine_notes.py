@@ -51,7 +51,7 @@ def test_a_schedule_that_nobody_would_start_says_so_wherever_it_is_looked_at(
     for words in (["schedules", "list"], ["schedules", "show", "nightly"], ["schedules", "resume", "nightly"]):
         assert NOBODY in said(capsys, *words)
     assert f"{NOBODY}schedules start runs only when one does" in said(capsys, "doctor")
-    assert told(capsys, "doctor")["engine_is_run"] is False
+    assert told(capsys, "doctor")["engine"] == {"is_running": False, "runs_wait": False, "schedules_wait": True}
     fired = said(capsys, "schedules", "fire", "nightly")
     assert f"\n{NOBODY}the run continues only when one does" in fired
     assert f"{NOBODY}schedules start runs and runs continue only when one does" in said(capsys, "doctor")

@@ -17,6 +17,8 @@ import asyncio
 import shlex
 from argparse import ArgumentParser, Namespace
 
+import msgspec
+
 from wonder.app.opening import DatabaseUnreachable, open_app
 from wonder.cli.engine_note import HOW, awaited
 from wonder.cli.output import color, count, print_json, print_table, visible
@@ -33,7 +35,6 @@ from wonder.cli.settings import (
 from wonder.cli.subcommands import add_json_option
 from wonder.operations.declaring import NoInput
 from wonder.operations.diagnosis import Diagnosis, ToolState, diagnose, without_password
-from wonder.operations.outputs import as_json as json_of
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -83,15 +84,9 @@ def _settings_table(settings: dict[str, Setting]) -> tuple[list[str], list[list[
 
 
 def _as_json(settings: dict[str, Setting], found: Diagnosis) -> dict[str, object]:
+    """Give the operation's output, and with it the settings, which only this door has."""
     shown = [{"name": name, "value": one.value, "origin": one.origin} for name, one in settings.items()]
-    return {
-        "settings": shown,
-        "database": json_of(found.database),
-        "exposure": json_of(found.exposure),
-        "tools": json_of(found.tools),
-        "engine_is_run": found.engine.is_running,
-        "quarantined_runs": found.quarantined_runs,
-    }
+    return {"settings": shown, **msgspec.to_builtins(found)}
 
 
 def _show(settings: dict[str, Setting], found: Diagnosis) -> None:

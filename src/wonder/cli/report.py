@@ -6,10 +6,16 @@ from typing import Final
 
 from wonder.app.application import Application
 from wonder.cli.live_view import watch
-from wonder.cli.output import color, print_json, visible, visible_json, visible_lines
+from wonder.cli.output import color, print_output, visible, visible_json, visible_lines
 from wonder.cli.questions import event_lines, question_lines
-from wonder.operations.following import Follow, RunProgress, TriggeredRuns, run_progress, wait_for_triggered
-from wonder.operations.outputs import as_json as json_of
+from wonder.operations.following import (
+    Follow,
+    RunProgress,
+    TriggeredRuns,
+    run_outcome,
+    run_progress,
+    wait_for_triggered,
+)
 from wonder.operations.runs import OneRun
 
 # The exit status of `wonder run`, by the status of the run: 3 if it has not ended.
@@ -54,9 +60,9 @@ async def _report_run(wonder: Application, standing: RunProgress, *, for_program
     run, error = standing.run, standing.run.error
     triggered = await wait_for_triggered(wonder, OneRun(run_id=run.run_id))
     if for_program:
-        shown = {"run_id": run.run_id, "status": run.status, "output": run.output, "error": json_of(error)}
-        print_json(shown)
-        return _STATUSES[run.status]
+        outcome = await run_outcome(wonder, OneRun(run_id=run.run_id))
+        print_output(outcome)
+        return _STATUSES[outcome.status]
     took = ((run.completed_ms or run.created_ms) - run.created_ms) / 1000
     if run.status == "completed":
         print(f"{color('good', '✓')} completed in {took:.2f} s  {color('dim', run.run_id)}")

@@ -9,6 +9,7 @@ from wonder.operations.outputs import Output
 from wonder.operations.run_records import (
     AwaitedEvent,
     Question,
+    RunOutcome,
     RunSummary,
     TriggerRecord,
     question_of,
@@ -92,6 +93,13 @@ async def wait_for_triggered(application: Application, given: OneRun) -> Trigger
                     ahead.append(triggered_id)
     firings = await firings_of_run(application.store, header.id)
     return TriggeredRuns(triggers=[trigger_record(firing) for firing in firings], statuses=dict(statuses))
+
+
+@operation("runs.outcome", role="viewer")
+async def run_outcome(application: Application, given: OneRun) -> RunOutcome:
+    """Give the status of a run, with its output or its error if it has ended."""
+    run = await summary(application, await find_run(application, given.run_id))
+    return RunOutcome(run_id=run.run_id, status=run.status, output=run.output, error=run.error)
 
 
 async def _nodes(application: Application, header: RunHeader) -> list[NodeProgress]:

@@ -62,6 +62,15 @@ class RunSummary(Output, frozen=True):
         return self.completed_ms is not None
 
 
+class RunOutcome(Output, frozen=True):
+    """What has become of a run: what `wonder run --json` prints (CMD-4)."""
+
+    run_id: str
+    status: str
+    output: Any
+    error: RunError | None
+
+
 class RunPage(Output, frozen=True):
     """Some runs of a list; `cursor` gets the next page, or is null at the end."""
 
