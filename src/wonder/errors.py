@@ -4,6 +4,6 @@ from typing import ClassVar
 
 
 class WonderError(Exception):
-    """Something the caller asked for can't be done; the message says what, where and how to mend it."""
+    """Something the caller asked for can't be done; the message says what, where and how to fix it."""
 
     code: ClassVar[str] = "WONDER_ERROR"

@@ -216,7 +216,7 @@ def test_a_mark_may_say_that_a_function_is_quick() -> None:
     ],
 )
 def test_what_cannot_be_found_or_imported_says_why(folder: Path, name: str, code: str, reason: str) -> None:
-    """Each time anew, since a module can be mended meanwhile."""
+    """Each time anew, since a module can be fixed meanwhile."""
     registry = FunctionRegistry(import_roots=[folder])
     for _ in range(2):
         with pytest.raises(ActionFailed, match=reason) as caught:

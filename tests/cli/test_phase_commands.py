@@ -132,7 +132,7 @@ def test_an_input_that_does_not_fit_is_refused(tools: ToolFile, capsys: pytest.C
 def test_doctor_names_the_workflows_that_a_changed_tool_breaks(
     tools: ToolFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PHS-4: also another time, until they are mended; those that go on with it are named apart."""
+    """PHS-4: also another time, until they are fixed; those that go on with it are named apart."""
     write("other", phases("other", [tool("hi", "greet", input={"who": "x"})], mcp_servers={"tools": tools.server}))
     assert main(["deploy", "greeting.json", "other.json", "--allow-mcp", "tools"]) == 0
     assert main(["doctor"]) == 0
@@ -151,8 +151,8 @@ def test_doctor_names_the_workflows_that_a_changed_tool_breaks(
     )
     assert main(["deploy", "greeting.json"]) == 2, "it is checked with the tool as it is now"
     capsys.readouterr()
-    mended = transform("shout", "line: string", "loud: string", "{ loud: input.line }", line="@hi.output.text")
-    write("greeting", {**greeting(tools), "steps": [greeting(tools)["steps"][0], [mended]]})
+    fixed = transform("shout", "line: string", "loud: string", "{ loud: input.line }", line="@hi.output.text")
+    write("greeting", {**greeting(tools), "steps": [greeting(tools)["steps"][0], [fixed]]})
     assert main(["deploy", "greeting.json", "other.json"]) == 0
     assert main(["doctor"]) == 0
 

@@ -167,7 +167,7 @@ def test_a_failed_run_is_retried_as_a_new_one_and_the_old_one_stays(
     module = f"flaky_{database.partition(':')[0]}"
     (tmp_path / f"{module}.py").write_text(
         "from pathlib import Path\nimport wonder\n\n\n@wonder.function\ndef work(n):\n"
-        "    if not Path('mended').exists():\n"
+        "    if not Path('fixed').exists():\n"
         "        raise ValueError('broken')\n    return {'n': n}\n"
     )
     (tmp_path / "flaky.yaml").write_text(
@@ -180,7 +180,7 @@ def test_a_failed_run_is_retried_as_a_new_one_and_the_old_one_stays(
     )
     status, failed = run_json(capsys, "run", "flaky.yaml")
     assert (status, failed["status"]) == (1, "failed")
-    (tmp_path / "mended").touch()
+    (tmp_path / "fixed").touch()
     status, retried = run_json(capsys, "runs", "retry", failed["run_id"], "--module", module)
     assert (status, retried["output"]) == (0, {"n": 42})
     assert retried["run_id"] != failed["run_id"]

@@ -119,9 +119,9 @@ async def test_ctx_5b_a_write_that_does_not_fit_fails_the_node_and_writes_nothin
         "writes",
         {
             "write": calls("give", output_mapping=mapping),
-            "mend": update(**{"output.code": "_last_error.code", "output.n": "coalesce(state.n, state.any) IS NULL"}),
+            "fix": update(**{"output.code": "_last_error.code", "output.n": "coalesce(state.n, state.any) IS NULL"}),
         },
-        [{"from": "write", "to": "mend", "condition": "_last_error IS NOT NULL"}],
+        [{"from": "write", "to": "fix", "condition": "_last_error IS NOT NULL"}],
         context_schema=schema,
     )
     async with running(store_url, give=lambda: output) as wonder:

@@ -316,18 +316,18 @@ async def test_ctl_15_a_failure_is_routed_with_what_is_known_of_it(store_url: st
     def broken() -> None:
         raise ActionFailed("BROKEN", "it is broken", details={"part": 7})
 
-    mend = update(**{"output.code": "_last_error.code", "output.node": "state._last_error.node"})
+    fix = update(**{"output.code": "_last_error.code", "output.node": "state._last_error.node"})
     definition = bundle(
-        "mends",
-        {"work": calls("broken"), "mend": mend, "next": update(**{"output.gone": "_last_error IS NULL"})},
-        [{"from": "work", "to": "mend", "condition": "_last_error.code = input.code"}, *line("mend", "next")],
+        "fixes",
+        {"work": calls("broken"), "fix": fix, "next": update(**{"output.gone": "_last_error IS NULL"})},
+        [{"from": "work", "to": "fix", "condition": "_last_error.code = input.code"}, *line("fix", "next")],
     )
     async with running(store_url, broken=broken) as wonder:
         workflow = await wonder.deploy(definition)
         run = await wonder.start(workflow, {"code": "BROKEN"})
         assert (await run.wait()).output == {"code": "BROKEN", "node": "work", "gone": True}
         tokens = await stored(wonder, run)
-        assert (tokens["work"][0].status, tokens["mend"][0].status) == ("failed", "completed")
+        assert (tokens["work"][0].status, tokens["fix"][0].status) == ("failed", "completed")
         other = await wonder.start(workflow, {"code": "ANOTHER"})
         result = await other.wait()
         assert result.error

@@ -2,7 +2,7 @@
 
 The first line of each file says its code and its cause; a JSON file, which has no comments, has them here. The `.txt`
 beside it is what a person should read. Where the program says something else, ask first which of the two is better, and
-mend that one: a text that is only copied from the output checks nothing.
+fix that one: a text that is only copied from the output checks nothing.
 """
 
 from collections import Counter

@@ -186,7 +186,7 @@ def test_a_duplicate_key_names_both_places() -> None:
     [
         ("a:\n\t- b", "indent with spaces, not tabs"),
         ("a: @x", "quote a text that begins with @"),
-        ("a: it: is", "quote a text that holds ': ', or mend the indentation"),
+        ("a: it: is", "quote a text that holds ': ', or fix the indentation"),
         ('a: "\\d"', "write a backslash in double quotes as \\\\, or use single quotes"),
         ("a: *.py", "quote a text that begins with *"),
         ("a: & b", "quote a text that begins with &"),

@@ -17,18 +17,18 @@ def test_ctl_15_only_transitions_that_read_last_error_take_a_failure() -> None:
         {
             "a": TASK,
             "ok": TASK,
-            "mend": {"input": {"one": "$._last_error", "two": "$.state._last_error"}},
+            "fix": {"input": {"one": "$._last_error", "two": "$.state._last_error"}},
             "next": {"input": "$._last_error"},
         },
         [
             {"from": "a", "to": "ok"},
-            {"from": "a", "to": "mend", "if": "_last_error.code = 'BROKEN'"},
-            {"from": "mend", "to": "next"},
+            {"from": "a", "to": "fix", "if": "_last_error.code = 'BROKEN'"},
+            {"from": "fix", "to": "next"},
         ],
     )
     player = Player(compiled).start()
     player.fail("a")
-    assert player.live() == ["mend@0 dispatched"]
+    assert player.live() == ["fix@0 dispatched"]
     assert player.ends() == {"a@0": "failed"}
     error = {
         "node": "a",
@@ -38,9 +38,9 @@ def test_ctl_15_only_transitions_that_read_last_error_take_a_failure() -> None:
         "retryable": False,
         "details": None,
     }
-    assert player.inputs("mend") == [{"one": error, "two": error}]
+    assert player.inputs("fix") == [{"one": error, "two": error}]
     assert "_last_error" not in player.run.state
-    player.complete("mend")
+    player.complete("fix")
     assert player.inputs("next") == [None]  # when such a token succeeds, it is gone
 
 
@@ -129,10 +129,10 @@ def test_ctl_15a_a_failure_goes_outward_until_a_group_can_do_without_the_branch(
 )
 def test_ctl_15a_failures_of_routing_are_never_routed(fields: dict[str, Any], code: str) -> None:
     compiled = workflow(
-        {"a": TASK, "b": TASK, "mend": TASK},
+        {"a": TASK, "b": TASK, "fix": TASK},
         [
             {"from": "a", "to": "b", **fields},
-            {"from": "a", "to": "mend", "if": "_last_error IS NOT NULL", "priority": 1},
+            {"from": "a", "to": "fix", "if": "_last_error IS NOT NULL", "priority": 1},
         ],
     )
     player = Player(compiled).start()
@@ -142,12 +142,12 @@ def test_ctl_15a_failures_of_routing_are_never_routed(fields: dict[str, Any], co
 
 def test_ctx_5a_a_target_that_can_t_be_written_fails_the_node_and_writes_nothing() -> None:
     compiled = workflow(
-        {"a": {"output": {"state.x": "$.x", "state.x.y": "$.y"}}, "mend": {"input": "$._last_error.code"}},
-        [{"from": "a", "to": "mend", "if": "_last_error IS NOT NULL"}],
+        {"a": {"output": {"state.x": "$.x", "state.x.y": "$.y"}}, "fix": {"input": "$._last_error.code"}},
+        [{"from": "a", "to": "fix", "if": "_last_error IS NOT NULL"}],
     )
     player = Player(compiled).start()
     player.complete("a", {"x": 1, "y": 2})
-    assert player.inputs("mend") == ["TARGET_UNWRITABLE"]
+    assert player.inputs("fix") == ["TARGET_UNWRITABLE"]
     assert player.run.state == {}
 
 

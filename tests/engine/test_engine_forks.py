@@ -60,9 +60,9 @@ def test_ctl_19_a_retry_repeats_only_the_pure_node_that_failed() -> None:
     player.complete("a", {"n": 1})
     assert player.error == "ASSERTION_FAILED"
     assert forked(player, retry_point(player.events())).error == "ASSERTION_FAILED"
-    mended = forked(player, retry_point(player.events()), {"n": 2, "m": 2})
-    assert mended.run.status == "completed"
-    assert not mended.of(DispatchTask)
+    fixed = forked(player, retry_point(player.events()), {"n": 2, "m": 2})
+    assert fixed.run.status == "completed"
+    assert not fixed.of(DispatchTask)
 
 
 def test_ctl_19_gates_and_sub_workflows_begin_anew_and_timers_keep_their_due_time() -> None:

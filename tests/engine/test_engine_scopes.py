@@ -255,10 +255,10 @@ def test_ctl_11_a_merge_replaces_what_its_target_held() -> None:
 
 def test_ctl_15_a_token_that_failed_on_its_way_does_not_lend_its_error_to_others() -> None:
     compiled = workflow(
-        {"a": TASK, "b": TASK, "mend": {"input": "$._last_error.code"}, "other": {"input": "$"}},
+        {"a": TASK, "b": TASK, "fix": {"input": "$._last_error.code"}, "other": {"input": "$"}},
         [
             {"from": "a", "to": "b", "spawn_count": 2},
-            {"from": "b", "to": "mend", "if": "_last_error IS NOT NULL"},
+            {"from": "b", "to": "fix", "if": "_last_error IS NOT NULL"},
             {"from": "b", "to": "other", "priority": 1},
         ],
     )
@@ -266,7 +266,7 @@ def test_ctl_15_a_token_that_failed_on_its_way_does_not_lend_its_error_to_others
     player.complete("a")
     player.fail("b@0.0")
     player.complete("b@0.1")
-    assert player.inputs("mend") == ["BROKEN"]
+    assert player.inputs("fix") == ["BROKEN"]
     (seen,) = player.inputs("other")
     assert "_last_error" not in seen
     assert "_last_error" not in seen["state"]
@@ -274,10 +274,10 @@ def test_ctl_15_a_token_that_failed_on_its_way_does_not_lend_its_error_to_others
 
 def test_ctl_15a_a_loop_at_its_limit_is_never_routed() -> None:
     compiled = workflow(
-        {"a": TASK, "mend": TASK},
+        {"a": TASK, "fix": TASK},
         [
             {"from": "a", "to": "a", "loop_config": {"max_iterations": 1}},
-            {"from": "a", "to": "mend", "if": "_last_error IS NOT NULL", "priority": 1},
+            {"from": "a", "to": "fix", "if": "_last_error IS NOT NULL", "priority": 1},
         ],
     )
     player = Player(compiled).start()

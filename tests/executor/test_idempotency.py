@@ -58,7 +58,7 @@ async def test_ret_4_a_key_reads_the_fields_of_the_input_by_their_names() -> Non
 async def test_ret_4_a_key_of_which_a_variable_is_missing_fails_the_action(
     template: str, input: Any, told: str
 ) -> None:
-    """RET-4: it would be the key of other executions too; and another attempt would not mend it."""
+    """RET-4: it would be the key of other executions too; and another attempt would not fix it."""
     charged: list[Any] = []
     act = charge_once(key_template=template)
     act = act.model_copy(update={"execution": Execution(retry_policy=RetryPolicy(max_attempts=3))})

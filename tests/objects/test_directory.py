@@ -79,7 +79,7 @@ async def test_damaged_content_is_never_given_as_if_it_were_whole(objects: Direc
     with pytest.raises(ObjectDamaged, match="digest differs"):
         await read_whole(objects, stored.key, size_max=100)
     assert await objects.put(b"whole") == stored
-    assert await read_whole(objects, stored.key, size_max=100) == b"whole", "to store it again mends it"
+    assert await read_whole(objects, stored.key, size_max=100) == b"whole", "to store it again fixes it"
 
 
 async def test_who_is_cancelled_in_the_middle_leaves_no_file_and_no_descriptor(

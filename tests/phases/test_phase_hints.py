@@ -1,4 +1,4 @@
-"""Errors of a phase workflow say how to mend them, and none is told that only follows from another (PHS-4)."""
+"""Errors of a phase workflow say how to fix them, and none is told that only follows from another (PHS-4)."""
 
 from typing import Any
 

@@ -3,5 +3,5 @@
 from wonder.actions.built_in import BuiltInKinds
 from wonder.definitions.kinds import KINDS
 
-# Here, because the rooms below can't import this one, and whoever runs or checks actions imports something of it.
+# Here, because the rooms below can't import this one, and all that runs or checks actions imports something of it.
 KINDS.own = BuiltInKinds()

@@ -98,6 +98,6 @@ class ActionContext:
         self.noted.append(event)
 
     def report_progress(self, progress: JsonValue) -> None:
-        """Tell whoever watches the run how far the action is; nothing of it is kept."""
+        """Report to the watchers of the run how far the action is; nothing of it is kept."""
         if self._on_progress:
             self._on_progress(progress)

@@ -107,7 +107,7 @@ class _Taking:
 
 
 def _plain(value: Any) -> Any:
-    """Return a scalar of a subclass as its plain type; what is none is returned as it is, to be refused."""
+    """Return a scalar of a subclass as its plain type; other values are returned as they are, to be rejected."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):

@@ -27,13 +27,13 @@ class KindTaken(WonderError):
 
 
 class BadKind(WonderError):
-    """A package announces a kind of action that is none."""
+    """The action kind of a package is invalid."""
 
     code = "BAD_ACTION_KIND"
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(
-            f"the entry point {name!r} of wonder.actions can't be used: {reason}; mend or remove its package"
+            f"the entry point {name!r} of wonder.actions can't be used: {reason}; fix or remove its package"
         )
         self.name, self.reason = name, reason
 

@@ -42,7 +42,7 @@ TASK_NAMES = Names(frozenset({"input", "state", "output"}))
 class ActionFailed(WonderError):
     """An action could not do what it was asked to.
 
-    `retryable` says that it belongs to RET-1's list of what another attempt may mend; `names` has what else than its
+    `retryable` says that it belongs to RET-1's list of what another attempt may fix; `names` has what else than its
     code the `retryable_errors` of a policy may call it by.
     """
 

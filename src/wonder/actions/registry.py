@@ -21,7 +21,7 @@ class ActionRegistry:
     """Kinds of action by name.
 
     Ours are made of the `equipment` when they are first asked for, and there are none without it; `announced` gives
-    those of users' packages, and is asked once, for a name that is none of ours. Raises KindTaken.
+    those of users' packages, and is called once, for a name that is not built in. Raises KindTaken.
     """
 
     def __init__(

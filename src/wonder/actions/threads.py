@@ -73,7 +73,7 @@ class Threads:
         return self.threads_max - max(0, self.lost - self.lost_max)
 
     async def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait in line; whoever gives a place free has taken it again for the one woken up."""
+        """Wait in line; the caller that frees a place takes it again for the one that it wakes."""
         turn: asyncio.Future[None] = loop.create_future()
         self._line.append(turn)
         try:

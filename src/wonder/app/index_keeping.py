@@ -150,7 +150,7 @@ class IndexKeeper:
             if len(texts) > 1:
                 middle = len(texts) // 2
                 return await self._embedded(texts[:middle]) + await self._embedded(texts[middle:])
-            # If it refuses any text, then something else is wrong, which will be mended one day.
+            # If it refuses any text, then something else is wrong, which will be fixed one day.
             await self._embedder.embed(self.index, [_PROBE])
             (one,) = texts
             refused = "artifact %s can't be found in the vector index %r, because its text can't be embedded: %s"

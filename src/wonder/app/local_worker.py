@@ -150,7 +150,7 @@ class LocalWork:
             self._on_done(TaskFailed(self.dispatch.token_id, failure))
 
     async def fail_later(self, failure: Failure) -> None:
-        """End it without having begun, after whoever started it has gone on."""
+        """End it without having begun, after the caller has gone on."""
         self.fail(failure)
 
     def _done(self, result: TaskResult) -> None:

@@ -35,7 +35,7 @@ def trust_database(url: str) -> Path:
     """Remember a database as one that this user trusts, and give its file; raises NotTrusted."""
     path = file_of(url)
     if path is None:
-        raise NotTrusted("a database on a server is trusted by whoever gives its URL; there is nothing to do")
+        raise NotTrusted("a database on a server is trusted by giving its URL; there is nothing to do")
     database_id = database_id_of(path)
     if database_id is None:
         raise NotTrusted(f"{path} is not a database that Wonder has used; name it with --db sqlite:///{path}")

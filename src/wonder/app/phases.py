@@ -102,7 +102,7 @@ def _compile(
     checked = check(reading.workflow, known)
     faults += reading.faults_of(checked.errors, unreadable)
     if faults or checked.errors:
-        # What was not checked may be wrong as well: whoever corrects the rest should know.
+        # What was not checked may be wrong as well: the author who corrects the rest should know.
         return [*faults, *reading.unchecked(known.tools)], None
     faults = [*reading.warnings(), *reading.unchecked(known.tools)]
     kept = PhaseDraft(_written(reading.form, written), checked.cached(), tools_of(reading.workflow, dict(known.tools)))

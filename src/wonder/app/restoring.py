@@ -19,7 +19,7 @@ from wonder.storage.url import PostgresAddress, SqliteAddress, parse_url
 
 
 async def check_backup(folder: Path, on_progress: Progress) -> Manifest:
-    """Verify a backup; raises BackupDamaged with all that is wrong, or BackupFailed if it is none."""
+    """Verify a backup; raises BackupDamaged with all that is wrong, or BackupFailed if it is not a backup."""
     manifest = await asyncio.to_thread(read_manifest, folder)
     on_progress("files of the backup to verify", 0, len(manifest.files) + len(manifest.objects.keys))
     await asyncio.to_thread(check_files, folder, manifest)
@@ -85,7 +85,7 @@ def _restore_file(folder: Path, manifest: Manifest, path: Path) -> None:
             os.fsync(file.fileno())
         partial.rename(target)
         make_durable(target.parent)
-    # Whoever restores a backup has chosen it.
+    # Restoring a backup means trusting it.
     if database_id := database_id_of(path):
         remember(database_id)
 

@@ -45,7 +45,7 @@ class Transforms:
             return remembered
         under_way = self._under_way.get(source)
         if under_way is None or not under_way.waiting:
-            # A task of its own: others may wait for it when whoever asked first is cancelled.
+            # A task of its own: others may wait for it when the first caller is cancelled.
             under_way = self._under_way[source] = _UnderWay(asyncio.create_task(self._find_or_compile(source, budget)))
             under_way.task.add_done_callback(lambda done: self._note(source, done))
         under_way.waiting += 1

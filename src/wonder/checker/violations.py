@@ -39,7 +39,7 @@ RULES: Final[dict[str, str]] = {
 
 
 class Violation(NamedTuple):
-    """One thing that is wrong: the rule that is broken, the run (empty where it is none's), and what and where."""
+    """One thing that is wrong: the rule that is broken, the run (empty if it is about no run), and what and where."""
 
     rule: str
     run_id: str

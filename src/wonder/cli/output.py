@@ -76,7 +76,7 @@ def color(style: str, text: str) -> str:
 
 
 def print_faults(faults: Iterable[Fault], lines: Sequence[str]) -> None:
-    """Print each fault with its line of the source, a mark under the place, and how to mend it."""
+    """Print each fault with its line of the source, a mark under the place, and how to fix it."""
     for fault in faults:
         where = f"{visible(fault.place.file)}:{fault.place.line}:{fault.place.column}: " if fault.place else ""
         said, *more = map(visible, fault.message.split("\n"))

@@ -16,7 +16,7 @@ from wonder.context.rows import Changed, Sink, Writes
 from wonder.context.tables import Table
 from wonder.language.values import JsonValue
 
-# Kept with the tables of a version: whoever changes how a schema is laid out must still read the older layouts.
+# Kept with the tables of a version: a change of how schemas are laid out must still read the older layouts.
 LAYOUT_FORMAT: Final = 1
 SHARED_LAYOUT_FORMAT: Final = 2
 

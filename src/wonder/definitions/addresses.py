@@ -25,7 +25,7 @@ def why_no_address(text: str) -> str | None:
         _check_host(host or "")
         _check_brackets(parts.netloc.rpartition("@")[2])
     except ValueError:
-        return "has a host or a port that is none; write it as in http://localhost:8080/v1 or http://[::1]:8080/v1"
+        return "has an invalid host or port; write it as in http://localhost:8080/v1 or http://[::1]:8080/v1"
     if not host:
         return "is no address of HTTP, it has no host; write it as in http://localhost:8080/v1"
     if port is not None and not 0 < port <= _PORT_MAX:

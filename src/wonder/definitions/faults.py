@@ -1,4 +1,4 @@
-"""A fault: one thing wrong in a definition, with its place and a way to mend it."""
+"""A fault: one thing wrong in a definition, with its place and a way to fix it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from wonder.definitions.source import Place, SourceDocument
 from wonder.errors import WonderError
 from wonder.language.values import show_path
 
-# More faults than anyone mends in one go. Beyond them a file is wrong as a whole, and telling all would take minutes.
+# More faults than anyone fixes in one go. Beyond them a file is wrong as a whole, and telling all would take minutes.
 FAULTS_MAX = 1_000
 
 Path = tuple[str | int, ...]
@@ -89,7 +89,7 @@ def _placed(fault: Fault, document: SourceDocument) -> Fault:
 def too_many_faults() -> Fault:
     """Make the fault that says that there are more of them than are told."""
     message = f"there are more than {FAULTS_MAX:,} errors; the others are not told"
-    return Fault("too_many_faults", (), message, "mend these first")
+    return Fault("too_many_faults", (), message, "fix these first")
 
 
 def has_errors(faults: Iterable[Fault]) -> bool:

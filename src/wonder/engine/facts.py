@@ -70,7 +70,7 @@ class TimerFired(Struct, frozen=True, gc=False):
 
 
 class InputGiven(Struct, frozen=True, gc=False):
-    """A person answered; whoever took the answer has checked it with `check_answer`."""
+    """A person answered; the answer was checked with `check_answer` before."""
 
     token_id: str
     item_id: str

@@ -113,7 +113,7 @@ class Scope:
         self.abandoned = False
         self.entered: Join | None = None
         self.arrived_as = 0
-        """The how-manieth branch of its group to arrive, for `last_wins`."""
+        """Its position in the order in which the branches of its group arrived, for `last_wins`."""
         self.output: JsonValue = _NOTHING
         self.error: Failure | None = None
         self.loops: dict[str, tuple[int, int]] | None = None

@@ -143,7 +143,7 @@ class Turn:
         error: dict[str, JsonValue] | None = None,
         late_at: str | None = None,
     ) -> None:
-        """End a token; whoever ends it looks after its scope. `late_at` is the join that had gone on without it."""
+        """End a token; the caller looks after its scope. `late_at` is the join that had gone on without it."""
         self.emit(MoveToken(token.id, status))
         ended_well = status == "completed" and late_at is None  # as most do
         self.record(_ENDED_WELL if ended_well else _end_event(status, error, late_at), token)

@@ -34,7 +34,7 @@ class Acting:
     async def run(self, input: JsonValue) -> JsonValue:
         """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
         act = self._act
-        # Checked outside of the attempts: another one can't mend what does not fit (TSK-4).
+        # Checked outside of the attempts: another one can't fix what does not fit (TSK-4).
         if act.requires and not act.requires.is_valid(input):
             raise ActionInputMisfit(act.name, act.requires.faults(input))
         if act.key_template:
@@ -136,7 +136,7 @@ class Acting:
             if context.artifacts:
                 self.artifacts = {**(self.artifacts or {}), **{one.artifact_id: one for one in context.artifacts}}
         if self._assignment.is_cancelled:
-            # The action has swallowed it; whoever cancelled waits for an end.
+            # The action has swallowed it; the caller that cancelled waits for an end.
             raise asyncio.CancelledError
         redactor = self._assignment.services.redactor
         return await redacted_output(output, redactor) if redactor else output

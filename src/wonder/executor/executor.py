@@ -32,7 +32,7 @@ class Executor:
         self._abandoned: set[TaskUnderWay] = set()
         self._under_way: set[TaskUnderWay] = set()
         self._line: deque[TaskUnderWay] = deque()
-        # Each task gets a copy of the variables of whoever made this: none sees what another sets.
+        # Each task gets a copy of its creator's context variables: none sees what another sets.
         self._variables = copy_context()
         self._turn_ends_ms: float | None = None
         """When tasks have begun for long enough in this turn of the loop; None if none has begun in it."""

@@ -24,7 +24,7 @@ async def redacted_output(output: JsonValue, redactor: Redactor) -> JsonValue:
 
 
 def redact_error(error: WonderError, redactor: Redactor) -> None:
-    """Take secrets out of an error, in place: whoever looks at its type or code finds the same."""
+    """Take secrets out of an error, in place: its type and code stay the same."""
     error.args = tuple(redactor.text(part) if isinstance(part, str) else part for part in error.args)
     if not isinstance(error, ActionFailed):
         return

@@ -125,7 +125,7 @@ class StoredIdempotency:
             for record in records:
                 self._claims.free(record.key)
                 record.durable.set_exception(error)
-                # Looked at, because whoever waited may have been cancelled: asyncio would complain that nobody did.
+                # Looked at, because the waiting caller may have been cancelled: asyncio would complain that nobody did.
                 record.durable.exception()
         else:
             for record in records:
@@ -138,7 +138,7 @@ class StoredIdempotency:
             return await insist(attempt, passing=passing, clock=self._clock, report=_report)
         except LeaseLost as error:
             self.on_lost(error)
-            # Whoever that has cancelled ends here, before a step that may follow acts.
+            # A caller that was cancelled by it ends here, before a step that may follow acts.
             await asyncio.sleep(0)
             raise
 

@@ -1,7 +1,8 @@
 """Steps: the work of queries, expressions, templates and writes that are evaluated together, counted and bounded.
 
-Each of them has a bound of its own; a definition may have thousands. Whoever evaluates several in a row, without a wait
-between them, gives all of them one `Steps`. Steps and not time, so that the same values always give the same count.
+Each of them has a bound of its own; a definition may have thousands. A caller that evaluates several in a row,
+without a wait between them, gives all of them one `Steps`. Steps and not time, so that the same values always give
+the same count.
 """
 
 from contextvars import ContextVar
@@ -50,7 +51,7 @@ class Steps:
             raise TooManySteps(self.most)
 
 
-# A context variable and no argument: a LIKE is many closures away from whoever evaluates its expression.
+# A context variable and no argument: a LIKE is many closures away from the caller that evaluates its expression.
 _counted: ContextVar[Steps | None] = ContextVar("counted", default=None)
 
 

@@ -1,7 +1,7 @@
 """An object store that is a directory.
 
 Content is written under a name of its own in `incoming`, made durable, and only then given its key by a rename. A crash
-leaves at most a file in `incoming`, which whoever stores next removes. Its writer holds a lock on it that goes with the
+leaves at most a file in `incoming`, which the next writer removes. Its writer holds a lock on it that goes with the
 process, so that nobody removes what is still being written.
 """
 
@@ -97,7 +97,7 @@ class DirectoryObjects:
         path = self._root / stored.key
         with suppress(FileNotFoundError):
             if path.stat().st_size == len(content) and path.read_bytes() == content:
-                # Whoever put it there may not have come to this yet.
+                # The process that put it there may not have come to this yet.
                 make_durable(path.parent)
                 return stored
         incoming = self._new_incoming()

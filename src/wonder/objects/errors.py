@@ -50,7 +50,7 @@ class ObjectDamaged(WonderError):
 
 
 class ObjectTooLarge(WonderError):
-    """Content is larger than whoever stores or reads it allows."""
+    """Content is larger than the caller allows."""
 
     code = "OBJECT_TOO_LARGE"
 

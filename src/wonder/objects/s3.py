@@ -63,7 +63,7 @@ class S3Objects:
             got = await get_async(store, path)
             chunks = got.stream(CHUNK_BYTES).__aiter__()
         while True:
-            # Not around the yield: an error of whoever reads is not the server's.
+            # Not around the yield: an error of the reader is not the server's.
             with self._translated(key):
                 try:
                     chunk = bytes(await chunks.__anext__())

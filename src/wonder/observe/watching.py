@@ -1,4 +1,4 @@
-"""What actions tell while they run, passed on to whoever watches a run; nothing of it is kept."""
+"""What actions report while they run, passed on to the watchers of a run; nothing of it is kept."""
 
 import asyncio
 import threading
@@ -86,7 +86,7 @@ class Watchers:
         watching = self._by_run.get(origin.run_id)
         if watching:
             try:
-                # A copy: whoever told it may go on changing it.
+                # A copy: the action may go on changing its value.
                 message = Progress(origin.node, origin.branch, step, take_value(progress))
             except BadValue:
                 return  # What can't be written down can't be shown either.

@@ -21,7 +21,7 @@ from wonder.phases.sources import ANYTHING, Sight, Source, Unreadable
 from wonder.phases.structure import structure_errors
 
 ERRORS_MAX = 1_000
-"""More than anyone mends in one go."""
+"""More than anyone fixes in one go."""
 
 _LIST: Schema = {"type": "array"}
 _MOMENT: Schema = {"type": "string", "format": "date-time"}

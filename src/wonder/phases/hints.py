@@ -1,4 +1,4 @@
-"""How to mend an error of a phase workflow, where its message alone leaves a newcomer at a loss.
+"""How to fix an error of a phase workflow, where its message alone leaves a newcomer at a loss.
 
 Kept apart from the messages, which have the words of the specification (PHS-4): people are shown both.
 """
@@ -22,7 +22,7 @@ _INSIDE = re.compile(r"(?<![\w@.])@([\w-]+)(?=[.\[]|$|[\s,;:!?)])|(?:\$\{|\{\{)\
 
 
 def hint_for(error: PhaseError, workflow: PhaseWorkflow) -> str:
-    """Say how to mend an error; nothing where its message says it all."""
+    """Say how to fix an error; nothing where its message says it all."""
     return _hint(error, workflow) or ""
 
 

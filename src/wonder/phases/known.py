@@ -49,7 +49,7 @@ class TypeFault:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All that a check needs: for a tool that can't be known, why; for a transform that is none, its faults."""
+    """All that a check needs: for a tool that can't be known, why; for an invalid transform, its errors."""
 
     tools: Mapping[ToolName, ToolSchemas | Unchecked | str] = field(default_factory=dict)
     transforms: Mapping[str, TransformTypes | tuple[TypeFault, ...]] = field(default_factory=dict)

@@ -23,7 +23,7 @@ class NodeRefs:
 
     def __init__(self, workflow: PhaseWorkflow) -> None:
         self._taken = set(names_of(workflow))
-        # Those of steps first: whoever looks for the node of a step looks for its name.
+        # Those of steps first: the node of a step is looked for by the name of the step.
         self._of_steps = {
             step.name: self._pair(f"{step.name}.each", f"{step.name}.all")
             for phase in workflow.steps

@@ -36,7 +36,7 @@ class Ref(NamedTuple):
 
 
 class BadRef(WonderError):
-    """A text begins like a ref and is none; `reason` says why."""
+    """A string begins like a ref and is not one; `reason` says why."""
 
     code = "BAD_REF"
 

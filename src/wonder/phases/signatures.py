@@ -26,7 +26,7 @@ class Signature:
     taker: str = "The step"
     unknown: str | None = None
     errors: tuple[PhaseError, ...] = ()
-    """What is wrong with the step's own fields; whoever asks knows which step it is."""
+    """What is wrong with the step's own fields; the caller knows which step it is."""
 
 
 def signature_of(step: PhaseStep, known: Known) -> Signature:

@@ -23,7 +23,7 @@ class Source:
     """What is known of a value: its schema, and whether it may be missing.
 
     `input_path` is its place in the workflow's input, where the schema of that is still to be inferred (PHS-3).
-    `unknown` says why nothing is known of it, if that has to be mended.
+    `unknown` says why nothing is known of it, if that has to be fixed.
     """
 
     schema: Schema = field(default_factory=dict)

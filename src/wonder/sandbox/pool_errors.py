@@ -7,7 +7,7 @@ from wonder.language.values import JsonValue
 
 
 class TransformFailed(WonderError):
-    """A transform gave no value; `retryable` says that the fault is not its own, and another attempt may mend it."""
+    """A transform gave no value; `retryable` says that the fault is not its own, and another attempt may fix it."""
 
     code = "TRANSFORM_FAILED"
 

@@ -41,7 +41,7 @@ class InvalidTypeScript(WonderError):
 
     def __init__(self, faults: tuple[TypeScriptFault, ...]) -> None:
         told = "\n".join(f"line {fault.line}, column {fault.column}: {fault.message}" for fault in faults)
-        super().__init__(f"the TypeScript of a transform has to be mended\n{told}")
+        super().__init__(f"the TypeScript of a transform has errors\n{told}")
         self.faults = faults
 
 
@@ -107,7 +107,7 @@ class TypeScriptCompiler:
         assert lane
         try:
             while order := await self._next():
-                # Whoever was cancelled wants no answer any more.
+                # A caller that was cancelled wants no answer any more.
                 if not order.answer.done():
                     await self._serve(lane, order)
         finally:

@@ -66,7 +66,7 @@ class CompileBudget:
 
 
 class CompilerProcess:
-    """One process, which compiles one source at a time; whoever is cancelled while it does has to end it."""
+    """One process, which compiles one source at a time; a caller that is cancelled meanwhile has to end it."""
 
     def __init__(self, process: asyncio.subprocess.Process, limits: CompilerLimits) -> None:
         self._process, self._limits = process, limits

@@ -28,7 +28,7 @@ def main(packages: str, compiler_path: str, folder: str, memory_bytes: int, seco
     """Compile until there is nothing more to compile."""
     sys.path.append(packages)
     _give_up(memory_bytes)
-    # In a thread, because the stack of a process is as large as whoever started it says, and the compiler's recursions
+    # In a thread, because the parent process decides how large a stack is, and the compiler's recursions
     # go deep.
     threading.stack_size(_THREAD_STACK_BYTES)
     thread = threading.Thread(target=_serve, args=(compiler_path, folder, memory_bytes, seconds))

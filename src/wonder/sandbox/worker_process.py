@@ -107,7 +107,7 @@ class WorkerProcess:
             written = os.write(self._to, frame)  # most often all of it
         except BlockingIOError:
             written = 0
-        except OSError:  # it has ended, and whoever waits is told when that is read
+        except OSError:  # it has ended, and the caller learns it when that is read
             return
         if written < len(frame):
             self._left = memoryview(frame)[written:]

@@ -68,7 +68,7 @@ async def register_context_tables(
 ) -> None:
     """Note that tables or views were made for a definition version, in the transaction that made them.
 
-    The layout's format is noted as well: whoever changes how a schema is laid out must still read older tables.
+    The layout's format is noted as well: a change of how schemas are laid out must still read older tables.
     """
     rows = [(name, workflow_def_id, version, kind, LAYOUT_FORMAT, at) for name in names]
     await transaction.execute_many("register_context_table", rows)

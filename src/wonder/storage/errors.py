@@ -152,7 +152,7 @@ class WriteRefused(WonderError):
 
 
 class DatabaseFailed(WonderError):
-    """The disk or the server reported a fault that retrying won't mend."""
+    """The disk or the server reported a fault that retrying won't fix."""
 
     code = "DATABASE_FAILED"
 

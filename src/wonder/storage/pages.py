@@ -34,7 +34,7 @@ def check_limit(limit: int) -> int:
 
 
 def write_cursor(order: str, *keys: str) -> str:
-    """Write down after which item a list goes on; opaque to whoever gets it."""
+    """Write down after which item a list goes on; opaque to clients."""
     return base64.urlsafe_b64encode(encode_json([order, *keys]).encode()).decode().rstrip("=")
 
 

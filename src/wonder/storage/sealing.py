@@ -17,7 +17,7 @@ _ID_LENGTH: Final = 16
 
 
 class SecretKeyBad(WonderError):
-    """What should be a key is none, or others could read it."""
+    """A key is invalid, or others could read it."""
 
     code = "SECRET_KEY_BAD"
 

@@ -85,7 +85,7 @@ async def put_project_settings(transaction: Transaction, project_id: str, settin
 async def change_workspace_settings(
     store: Store, workspace_id: str, change: Callable[[WorkspaceSettings], WorkspaceSettings], *, clock: UtcNow
 ) -> None:
-    """Change settings of a workspace, whoever else does so at the same time; raises NotFound."""
+    """Change settings of a workspace, safe against concurrent changes; raises NotFound."""
     async with store.transaction() as transaction:
         await transaction.execute("touch_tenant(workspaces)", workspace_id, clock())
         workspace = await load_workspace(transaction, workspace_id)
@@ -95,7 +95,7 @@ async def change_workspace_settings(
 async def change_project_settings(
     store: Store, project_id: str, change: Callable[[ProjectSettings], ProjectSettings], *, clock: UtcNow
 ) -> None:
-    """Change settings of a project, whoever else does so at the same time; raises NotFound."""
+    """Change settings of a project, safe against concurrent changes; raises NotFound."""
     async with store.transaction() as transaction:
         await transaction.execute("touch_tenant(projects)", project_id, clock())
         project = await load_project(transaction, project_id)

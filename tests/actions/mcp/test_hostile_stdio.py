@@ -43,9 +43,9 @@ async def failure(pool: Peers, way: str, *words: str, tool: str = "do", **input:
         ("forks", "MCP_SERVER_LOST", True, "exit status 5"),
         ("closes-output", "MCP_SERVER_LOST", True, "it closed its output"),
         ("bad-answer", "MCP_PROTOCOL_ERROR", False, "not a JSON-RPC message"),
-        ("not-a-result", "MCP_PROTOCOL_ERROR", False, "the result of 'do' is none"),
+        ("not-a-result", "MCP_PROTOCOL_ERROR", False, "the result of 'do' is invalid"),
         ("not-a-number", "BAD_RESULT", False, "nan is not a JSON number"),
-        ("no-list", "MCP_PROTOCOL_ERROR", False, "its list of tools is none"),
+        ("no-list", "MCP_PROTOCOL_ERROR", False, "its list of tools is invalid"),
         ("fails", "MCP_TOOL_ERROR", False, "no such ?[31mcustomer?[0m"),
         ("refuses", "MCP_TOOL_ERROR", False, "out of order"),
         ("flood", "MCP_TIMEOUT", True, "within 0.4 s"),
@@ -54,7 +54,7 @@ async def failure(pool: Peers, way: str, *words: str, tool: str = "do", **input:
 async def test_a_server_that_misbehaves_fails_its_call_and_nothing_else(
     way: str, code: str, retryable: bool, said: str
 ) -> None:
-    """RET-1: what another attempt may mend is retryable, and only that."""
+    """RET-1: what another attempt may fix is retryable, and only that."""
     limits = {"start_seconds" if way == "silent" else "call_seconds": 0.4} if code == "MCP_TIMEOUT" else {}
     async with peers(stop_seconds=0.5, **limits) as pool:
         failed = await failure(pool, way)

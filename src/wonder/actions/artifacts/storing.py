@@ -105,7 +105,7 @@ class Artifacts:
             await insist(attempt, passing=_UNWRITABLE_NOW, clock=self._clock, report=_report)
         except LeaseLost as error:
             self.on_lost(error)
-            # Whoever that has cancelled ends here, before a step that may follow acts.
+            # A caller that was cancelled by it ends here, before a step that may follow acts.
             await asyncio.sleep(0)
             raise
 

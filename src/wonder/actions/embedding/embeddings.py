@@ -161,7 +161,7 @@ class Embedder:
 
 
 def _checked(index: VectorIndex, values: Sequence[float]) -> "array[float]":
-    """Give a vector of length 1; raises ActionFailed where it is none that can be searched for."""
+    """Give a vector of length 1; raises ActionFailed for one that can't be searched for."""
     if len(values) != index.dimensions:
         message = (
             f"{index.embedding_model!r} of {index.embedding_provider} gives vectors of {len(values)} dimensions, and "

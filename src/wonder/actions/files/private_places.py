@@ -1,6 +1,6 @@
 """What is on disk for the engine alone, and where it imports code from: no action's files are among them.
 
-Whoever reads the key could open every secret, and whoever writes the database or the code could be anybody. A
+A reader of the key could open every secret, and a writer of the database or the code could act as anybody. A
 `files_root` that overlaps such a place is refused (files_root.py); here each file is checked as well, by device and
 inode, because a hard link or a mount inside of files_root may lead to one.
 """

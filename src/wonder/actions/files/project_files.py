@@ -87,7 +87,7 @@ def read_bytes(root: str, path: str) -> bytes:
     """Read a file; raises ActionFailed."""
     *folders, name = _named(path)
     with folder(root, folders) as inside, _explained(path, inside, name):
-        # Without waiting: to open a pipe would wait for whoever writes to it.
+        # Without waiting: to open a pipe would wait for a writer.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(name, flags, dir_fd=inside)
         try:

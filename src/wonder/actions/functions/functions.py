@@ -113,7 +113,7 @@ class FunctionRegistry:
         if module_name in self._modules or module_name in announced:
             return function_of(self._folders.load(module_name, files_root), module_name, attribute, needs_mark=True)
         if self._roots.has(module_name):
-            # Whoever runs a file runs the code of its folder: to import it runs it, with marks or without.
+            # Running a file runs the code of its folder: importing a module runs it, with marks or without.
             return function_of(self._roots.load(module_name, files_root), module_name, attribute, needs_mark=False)
         message = (
             f"there is no function {name} that may be called here; allow its module with `--module {module_name}`, "

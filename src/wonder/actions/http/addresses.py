@@ -35,7 +35,7 @@ class AddressRefused(ActionFailed):
 
 
 class BadHost(ActionFailed):
-    """What stands where a host should be is none."""
+    """A host name is invalid."""
 
     def __init__(self, host: str, port: int) -> None:
         shown = f"{host[:100]!r}" if 0 < port <= _PORT_MAX else f"{host[:100]!r} with the port {port}"
@@ -58,7 +58,7 @@ def resolve_blocking(host: str) -> list[str]:
 async def permitted(host: str, port: int, *, allow_private: bool, resolve: Resolve = resolve) -> list[str]:
     """Return the addresses that a host may be reached at; raises AddressRefused if one of them is out of bounds.
 
-    One is enough to refuse them all: whoever mixes private addresses with public ones hopes for the wrong choice.
+    One is enough to refuse them all: a name with private and public addresses may be an attack.
     """
     if not 0 < port <= _PORT_MAX:
         raise BadHost(host, port)
@@ -91,7 +91,7 @@ def _why_refused_4(address: IPv4Address) -> str | None:
 def _why_refused_6(address: IPv6Address) -> str | None:
     for network, bits_behind in _EMBEDDED_4:
         if address in network:
-            # Whoever routes such an address hands the packet on to the IPv4 address in it.
+            # A router of such an address passes the packet on to the IPv4 address in it.
             inner = IPv4Address(int(address) >> bits_behind & 0xFFFF_FFFF)
             reason = _why_refused_4(inner)
             return reason and f"a way to {inner}, {reason}"

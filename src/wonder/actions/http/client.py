@@ -69,7 +69,7 @@ def refusal_in(error: BaseException) -> ActionFailed | None:
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends requests over kept connections to checked addresses, and gives bodies unpacked and bounded.
 
-    `resolve` and `dial` are there for tests, and for whoever has threads of his own to resolve names in.
+    `resolve` and `dial` are for tests, and for callers that have threads of their own to resolve names in.
     """
 
     def __init__(

@@ -126,13 +126,13 @@ async def _drain(response: httpx2.Response) -> None:
 
 
 def _failure(shown: str, error: httpx2.TransportError) -> ActionFailed:
-    """Return the failure that it is when there was no answer; most of them another attempt may mend (RET-1)."""
+    """Return the failure that it is when there was no answer; most of them another attempt may fix (RET-1)."""
     name, reason = type(error).__name__, str(error) or type(error).__name__
     if isinstance(error, httpx2.TimeoutException):
         message = f"{shown} failed: {reason}"
         return ActionFailed("HTTP_TIMEOUT", message, retryable=True, names=(name, "TimeoutError"))
     if _is_about_a_certificate(error):
-        message = f"{shown} failed: {reason}; have the server's certificate mended, or name its issuer in SSL_CERT_FILE"
+        message = f"{shown} failed: {reason}; have the server's certificate fixed, or name its issuer in SSL_CERT_FILE"
         return ActionFailed("BAD_CERTIFICATE", message, names=(name,))
     if isinstance(error, httpx2.ConnectError):
         message = f"{shown} failed: no connection: {reason}"

@@ -146,7 +146,7 @@ def _make_header(name: str, text: str, *, has_secret: bool) -> Header:
 
 
 def _check_body(headers: list[Header], body: bytes) -> None:
-    """Refuse a body that is said to be JSON and is none: mostly a text that was put between quotes as it is."""
+    """Reject a body that is declared as JSON and is not: mostly a string that was quoted without escaping."""
     kinds = [header.value.partition(b";")[0].strip() for header in headers if header.name.lower() == "content-type"]
     if kinds and (kinds[0] == b"application/json" or kinds[0].endswith(b"+json")):
         try:

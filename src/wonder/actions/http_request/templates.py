@@ -60,7 +60,7 @@ class RequestTemplates:
 
     def _address(self, scope: dict[str, JsonValue], secrets: dict[str, str]) -> str:
         url = self._url.render(scope, secrets)
-        # Where the address begins with a value, that stands for itself: `{{base}}/orders`, or a link of an answer.
+        # A value at the beginning of the address is inserted as it is: `{{base}}/orders`, or a link of an answer.
         if self._is_open and (begun := _ENCODED_START.match(url)):
             return unquote(begun[0]) + url[begun.end() :]
         return url

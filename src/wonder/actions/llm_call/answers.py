@@ -38,7 +38,7 @@ def check_end(ended: Ended, text: str, model: str) -> None:
 
 
 def value_of(text: str, shape: Shape, model: str) -> JsonValue:
-    """Return the value that an answer is; raises ActionFailed if it is none that fits."""
+    """Return the value that an answer is; raises ActionFailed if it does not fit the schema."""
     if shape.is_text:
         return _text_of(text, shape, model)
     refusal: BadValue | None = None

@@ -1,4 +1,4 @@
-"""What a provider's faults become: failures that say what to mend, retryable exactly where RET-1 says so."""
+"""What a provider's faults become: failures that say what to fix, retryable exactly where RET-1 says so."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -51,7 +51,7 @@ def failure_of(error: Exception, provider: Provider, model: str) -> ActionFailed
                 "PROVIDER_LOST", message, retryable=True, details=details, names=("ConnectionError", _name(error))
             )
         case "garbled":
-            message = f"{model} answered with what is none of its provider's answers: {_shown(fault.message)}; " + (
+            message = f"{model} gave an answer that its provider's API does not define: {_shown(fault.message)}; " + (
                 "check that base_url leads to a server that speaks this provider's protocol"
             )
             return ActionFailed("PROVIDER_GARBLED", message, details=details, names=(_name(error),))
@@ -79,7 +79,7 @@ def _status_failure(fault: Fault, model: str, details: dict[str, str]) -> Action
 
 def _wire_fault(error: Exception) -> Fault:
     """Read an exception that is not the provider's library's own: out of the HTTP client, or of a parser."""
-    import httpx2  # heavy; whoever raised something here has loaded it
+    import httpx2  # heavy; what raised the error has loaded it
 
     message = message_of(error) or type(error).__name__
     if isinstance(error, httpx2.TimeoutException | TimeoutError):

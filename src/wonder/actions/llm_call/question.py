@@ -85,7 +85,7 @@ class Fault(NamedTuple):
 
 
 def count_of(value: object) -> int:
-    """Return a number of tokens as the wire gives it; whatever is none counts nothing."""
+    """Return a number of tokens as the wire gives it; anything else counts as 0."""
     if isinstance(value, bool) or not isinstance(value, int):
         return 0
     return min(max(value, 0), COUNT_MAX)

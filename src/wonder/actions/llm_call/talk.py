@@ -1,4 +1,4 @@
-"""One call of a model: its pieces gathered, shown to whoever watches, counted, and bounded in time and size."""
+"""One call of a model: its pieces gathered, shown to watchers, counted, and bounded in time and size."""
 
 import asyncio
 import time
@@ -128,7 +128,7 @@ class Talk:
 
 
 class _Watched:
-    """Shows an answer to whoever watches while it comes, in whole words and not too often.
+    """Shows an answer to watchers while it arrives, in whole words and not too often.
 
     In whole words, because what is redacted is found only where it is not in two pieces: a server that repeats the key
     which it was given must not have one half of it shown, and then the other.

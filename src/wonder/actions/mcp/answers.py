@@ -13,7 +13,7 @@ from wonder.language.foreign_json import read_as
 from wonder.language.values import BadValue
 
 RETRYABLE: Final = (408, 425, 429)
-"""The statuses below 500 that another attempt may mend (RET-1)."""
+"""The statuses below 500 that another attempt may fix (RET-1)."""
 
 _KEPT: Final = ("content-type", "location", MCP_SESSION_ID)
 

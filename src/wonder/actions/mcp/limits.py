@@ -37,7 +37,7 @@ class Limits:
 
 
 class Pace:
-    """Slows down whoever reads from a server that never stops talking, so that the loop has time for others."""
+    """Slows down reading from a server that never stops sending, so that the loop has time for others."""
 
     def __init__(self, limits: Limits) -> None:
         self._burst, self._rate = limits.burst_bytes, limits.bytes_per_second

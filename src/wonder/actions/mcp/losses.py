@@ -38,8 +38,8 @@ def lost(server: str, reason: str) -> Loss:
 
 
 def broken(server: str, reason: str) -> Loss:
-    """Say that a server does not speak the protocol as it should: trying again would not mend that."""
-    message = f"the MCP server {server!r} does not speak MCP as it should: {reason}; mend or update the server"
+    """Say that a server does not speak the protocol as it should: trying again would not fix that."""
+    message = f"the MCP server {server!r} does not speak MCP as it should: {reason}; fix or update the server"
     return Loss("MCP_PROTOCOL_ERROR", message, retryable=False, details={"server": server})
 
 

@@ -140,7 +140,7 @@ def _parse(line: bytes) -> SessionMessage | Exception:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
-        # If it seems to be an answer, whoever waits for that should hear of it at once.
+        # If it seems to be an answer, the caller that waits for it should get the error at once.
         found = _ID.search(line[:_EDGE]) or _ID.search(line[-_EDGE:])
         if found is None or not line.lstrip().startswith(b"{"):
             return error

@@ -1,4 +1,4 @@
-"""What the SDK raises, as losses that say what it was, and whether another attempt may mend it."""
+"""What the SDK raises, as losses that say what it was, and whether another attempt may fix it."""
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import PARSE_ERROR, REQUEST_TIMEOUT

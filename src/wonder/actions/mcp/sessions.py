@@ -122,7 +122,7 @@ class Session:
         except MCPError as error:
             raise await self._failure(error, f"the tool {tool!r}", self._limits.call_seconds) from None
         except ValidationError as error:
-            raise broken(self.name, f"the result of {tool!r} is none: {first_fault(error)}").failure() from None
+            raise broken(self.name, f"the result of {tool!r} is invalid: {first_fault(error)}").failure() from None
         if isinstance(result, InputRequiredResult):
             message = f"the tool {tool!r} of the MCP server {self.name!r} asks a person for input while it runs"
             message += ", which an action can't give; ask with a human_input before it"
@@ -147,7 +147,7 @@ class Session:
             except MCPError as error:
                 raise await self._failure(error, "its list of tools", self._limits.start_seconds) from None
             except ValidationError as error:
-                raise broken(self.name, f"its list of tools is none: {first_fault(error)}").failure() from None
+                raise broken(self.name, f"its list of tools is invalid: {first_fault(error)}").failure() from None
 
     async def _listed(self) -> list[Tool]:
         assert self._client

@@ -1,4 +1,4 @@
-"""The line of calls that a project's limit holds back: run after run in turn, so that no run starves the others."""
+"""The line of calls that a project's limit holds back: run after run in turn, so that no run holds up the others."""
 
 import asyncio
 from collections import deque
@@ -22,7 +22,7 @@ class CallLine:
 
     @asynccontextmanager
     async def turn(self, run_id: str, report: Callable[[JsonValue], None]) -> AsyncIterator[None]:
-        """Wait for a turn; whoever watches the run is told that it waits."""
+        """Wait for a turn; the watchers of the run see that it waits."""
         if self._is_taken:
             report({"waiting_for": "max_llm_calls_per_hour", "ahead": self.length + 1})
             await self._wait(run_id)

@@ -66,7 +66,7 @@ def _redact(record: logging.LogRecord, redactor: Redactor) -> None:
         told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
         shown = redactor.text(told)
         if shown != told:
-            # The exception itself would be written again by whoever formats the record.
+            # The exception itself would be written again when the record is formatted.
             record.exc_text, record.exc_info = shown, None
     if record.stack_info:
         record.stack_info = redactor.text(record.stack_info)

@@ -33,7 +33,7 @@ class Declaration(Kind):
     at_work = "wonder.actions.shell_command.kind:ShellCommandKind"
 
     def check(self, implementation: ShellCommand, path: Path, findings: Findings) -> None:
-        """Note templates that can't be read or are none, and a folder outside of the project's."""
+        """Report invalid templates, and a folder outside of the project's."""
         if isinstance(implementation.command, str):
             if "{{" in implementation.command:
                 message = (

@@ -171,7 +171,7 @@ class Command:
         return _Storing(self._artifacts, context) if self._artifacts else None
 
     async def _end(self, running: "CommandRun") -> None:
-        # By a task of its own, because whoever cancelled once may do so again, and the program must go all the same.
+        # By a task of its own, because a second cancellation may follow, and the program must end all the same.
         ending = asyncio.get_running_loop().create_task(running.end())
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)

@@ -24,7 +24,7 @@ TASK_ROOTS = frozenset(CONTEXT_ROOTS)
 
 
 def read_expression(
-    text: str, roots: frozenset[str], where: Path, findings: Findings, *, otherwise: str = "mend the expression there"
+    text: str, roots: frozenset[str], where: Path, findings: Findings, *, otherwise: str = "fix the expression there"
 ) -> Expression | None:
     """Compile an expression, or note why it can't be; `otherwise` is the hint where the error itself has none."""
     try:
@@ -105,7 +105,7 @@ def _note_structured(error: ExpressionSyntax, where: Path, findings: Findings) -
     except WonderError:
         told = error.reason
     message, _, hint = told.partition("; ")
-    findings.error(error.code.lower(), where, message, hint or "mend the condition there (EXP-5)")
+    findings.error(error.code.lower(), where, message, hint or "fix the condition there (EXP-5)")
 
 
 def a_kind(kind: str) -> str:
@@ -115,11 +115,11 @@ def a_kind(kind: str) -> str:
 
 def _note(error: WonderError, where: Path, findings: Findings) -> None:
     message, hint = _told(error)
-    findings.error(error.code.lower(), where, message, hint or "mend the expression there")
+    findings.error(error.code.lower(), where, message, hint or "fix the expression there")
 
 
 def _told(error: WonderError) -> tuple[str, str]:
-    """Tell what is wrong and how to mend it apart, each once, which an error's own text has in one."""
+    """Tell what is wrong and how to fix it apart, each once, which an error's own text has in one."""
     match error:
         case ExpressionSyntax():
             reason, _, hint = error.reason.partition("; ")

@@ -38,7 +38,7 @@ def check_transition(transition: TransitionDraft, sights: Sights, findings: Find
 def _check_reads(
     condition: ExpressionCondition | StructuredCondition, sight: Sight, path: Path, findings: Findings
 ) -> None:
-    """Note every path of `reads` that is none or can't be there, whether the expression uses it or not (EXP-2)."""
+    """Report every path of `reads` that is invalid or can't be there, whether the expression uses it or not (EXP-2)."""
     for i, text in enumerate(condition.reads if isinstance(condition, ExpressionCondition) else ()):
         where = (*path, "reads", i)
         read = read_dotted(text, where, findings)

@@ -131,7 +131,7 @@ def _check_flow(node: NodeDraft, task: TaskView | None, sights: Sights, lookup: 
 
 
 def _check_called(action: ActionView, sight: Sight, node: NodeDraft, findings: Findings) -> None:
-    """Check what an action reads out of the context, such as whom to call; a path that is none was noted there."""
+    """Check what an action reads out of the context, such as whom to call; an invalid path was reported there."""
     kind = action.kind
     if kind is None or action.implementation is None:
         return

@@ -22,7 +22,7 @@ R = TypeVar("R", bound=Record)
 
 # Each round cuts out what the round before found; what is nested in parts that are wrong takes one round a level.
 _ROUNDS = 12
-# Faults of lacking something, which are none if it is only we who have cut it out.
+# Faults of lacking something, which are no errors where we have cut it out ourselves.
 _LACKS = frozenset({"too_short", "task_or_action", "no_limit", "cron_or_interval"})
 
 

@@ -1,4 +1,4 @@
-"""The words in which faults of a record's shape are told: what was found, and how to mend it."""
+"""The words in which faults of a record's shape are told: what was found, and how to fix it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -64,7 +64,7 @@ def hint_for_type(wanted: str, path: Path, found: Any) -> str:
 
 
 def hint_of_rule(rule: str, found: Any) -> str:
-    """Say how to mend a record that breaks one of its own rules; `found` is the record as it was written."""
+    """Say how to fix a record that breaks one of its own rules; `found` is the record as it was written."""
     hint = _RULES.get(rule, "")
     return hint if isinstance(hint, str) else hint(found if isinstance(found, dict) else {})
 

@@ -11,7 +11,7 @@ _FAULTS_MAX = 100
 
 
 class SourceFault(Struct, frozen=True):
-    """One reason why a text can't be read, where it is, and how to mend it."""
+    """One reason why a text can't be read, where it is, and how to fix it."""
 
     code: str
     place: Place
@@ -46,7 +46,7 @@ class FaultList:
     def note(self, code: str, offset: int, message: str, hint: str) -> None:
         """Note a fault that reading can go on behind; raises Unreadable when there are too many."""
         if len(self.found) >= _FAULTS_MAX:
-            raise self.stop("TOO_MANY_FAULTS", offset, f"more than {_FAULTS_MAX} faults", "mend those before it first")
+            raise self.stop("TOO_MANY_FAULTS", offset, f"more than {_FAULTS_MAX} faults", "fix those before it first")
         self.found.append(SourceFault(code, self._source.place(offset), message, hint))
 
     def note_duplicate(self, key: str, offset: int, first_offset: int) -> None:

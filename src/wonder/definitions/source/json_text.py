@@ -46,9 +46,7 @@ class _Scanner:
         value, inside = self.value(MAX_DEPTH)
         self.skip_space()
         if self.at < len(self.text):
-            raise self.broken(
-                f"{self.shown()} stands behind the end of the document", "remove it, or mend the brackets"
-            )
+            raise self.broken(f"{self.shown()} stands behind the end of the document", "remove it, or fix the brackets")
         return value, (start, inside)
 
     def value(self, depth_left: int) -> tuple[JsonValue, MarksInside]:

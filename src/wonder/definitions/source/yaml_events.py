@@ -1,4 +1,4 @@
-"""The YAML parser's events for one text, with its complaints made readable and its YAML 1.1 habits mended."""
+"""The YAML parser's events for one text, with its complaints made readable and its YAML 1.1 habits fixed."""
 
 import re
 from typing import Final
@@ -74,7 +74,7 @@ def _hint(complaint: str, character: str) -> str:
     if "cannot start any token" in complaint:
         return "indent with spaces, not tabs" if character == "\t" else f"quote a text that begins with {character}"
     if "mapping values are not allowed" in complaint:
-        return "quote a text that holds ': ', or mend the indentation"
+        return "quote a text that holds ': ', or fix the indentation"
     for word, sign in (("an alias", "*"), ("an anchor", "&"), ("a tag", "!")):
         if f"while scanning {word}" in complaint:
             return f"quote a text that begins with {sign}"

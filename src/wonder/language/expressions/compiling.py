@@ -16,7 +16,7 @@ def compile_expression(text: str, names: Names) -> Expression:
 
 
 def compile_structured(definition: JsonValue, names: Names) -> Expression:
-    """Compile a structured condition; raise ExpressionSyntax, with the place in the definition, if it is none."""
+    """Compile a structured condition; raise ExpressionSyntax, with the place in the definition, if it is invalid."""
     from wonder.language.expressions.structured import build_from_structured
 
     return build_from_structured(definition, names)

@@ -56,7 +56,7 @@ def unixepoch(*arguments: SqlValue) -> int | float | None:
 
 
 def strftime(template: SqlValue, *arguments: SqlValue) -> str | None:
-    """strftime(FORMAT, TIME, MODIFIER, ...): the time as the format says, NULL for a format that is none."""
+    """strftime(FORMAT, TIME, MODIFIER, ...): the time as the format says, NULL for an invalid format."""
     moment = None if template is None else _moment(arguments)
     if moment is None:
         return None

@@ -75,7 +75,7 @@ def is_item_var(name: str) -> bool:
 
 
 def parse_path(text: str) -> Path:
-    """Read a whole path like `state.rows[3]."a b"`; raise ExpressionSyntax if it is none."""
+    """Read a whole path like `state.rows[3]."a b"`; raise ExpressionSyntax if it is not one."""
     path, end = read_path(text, 0)
     if not path or end != len(text):
         raise ExpressionSyntax(text, end, 'expected a path like state.rows[3]."a b"')

@@ -168,7 +168,7 @@ def _glob_parts(pattern: str) -> Iterator[str | None]:
 
 
 def _set(pattern: str, at: int) -> tuple[str | None, int]:
-    """Read `^a-z]` and the like; a `]` that comes first stands for itself."""
+    """Read `^a-z]` and the like; a `]` that comes first is that character."""
     inverted = pattern[at : at + 1] == "^"
     at += inverted
     items: list[str] = []

@@ -21,7 +21,7 @@ _OPERATORS: Final = (*_COMPARISONS, *_MEMBERSHIPS, *_CALLS, *_TESTS)
 
 
 def build_from_structured(definition: JsonValue, names: Names) -> Expression:
-    """Build an expression from a structured condition; raise ExpressionSyntax, with the place, if it is none."""
+    """Build an expression from a structured condition; raise ExpressionSyntax, with the place, if it is invalid."""
     text = encode_json(definition)
     if len(text) > MAX_STRUCTURED:
         raise ExpressionTooLarge(

@@ -183,9 +183,7 @@ def _unistr_character(match: re.Match[str]) -> str:
         return "\\"
     code = next((code for code in codes if code), None)
     if code is None:
-        raise EvaluationError(
-            "unistr() was given an escape that is none; write \\XXXX, \\uXXXX, \\+XXXXXX or \\UXXXXXXXX"
-        )
+        raise EvaluationError("unistr() was given an invalid escape; write \\XXXX, \\uXXXX, \\+XXXXXX or \\UXXXXXXXX")
     if int(code, 16) > 0x10FFFF:
         raise EvaluationError(f"unistr() was given {code}, which is beyond the last character, 10FFFF")
     return chr(int(code, 16))

@@ -95,7 +95,7 @@ def _word(text: str, word: re.Match[str]) -> tuple[Token, int]:
 
 
 def _checked_end(text: str, end: int) -> int:
-    """Refuse what looks like one more part of a path and is none."""
+    """Reject what looks like one more part of a path and is not."""
     following = text[end : end + 1]
     if following == ".":
         raise ExpressionSyntax(

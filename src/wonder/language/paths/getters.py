@@ -10,7 +10,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class Missing(Enum):
-    """The type of MISSING, which stands for nothing found: null is a value, this is none."""
+    """The type of MISSING, which means that nothing was found: null is a value, this is not."""
 
     MISSING = "missing"
 

@@ -56,7 +56,7 @@ def compile_pattern(pattern: str, *, whole: bool) -> Matcher:
 
 @lru_cache(maxsize=256)
 def pattern_or_none(pattern: str, *, whole: bool) -> Matcher | None:
-    """Return the same for a pattern that comes from a document; None, which matches nothing, if it is none."""
+    """Return the same for a pattern that comes from a document; None, which matches nothing, if it is invalid."""
     try:
         return compile_pattern(pattern, whole=whole)
     except BadPattern:

@@ -42,7 +42,7 @@ class Query:
 
 
 def compile_query(text: str) -> Query:
-    """Compile a JSONPath query; raises PathSyntax where the text is none."""
+    """Compile a JSONPath query; raises PathSyntax if the text is not one."""
     if len(text) > TEXT_MAX:
         raise PathSyntax(text, TEXT_MAX, f"longer than {TEXT_MAX:,} characters", "write a shorter query")
     if not text.startswith("$"):

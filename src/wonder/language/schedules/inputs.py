@@ -26,7 +26,7 @@ def input_refs(value: JsonValue, path: tuple[str | int, ...] = ()) -> Iterator[t
 
 
 def fill_input(template: JsonValue, planned_ms: int, zone: Zone, schedule: str) -> JsonValue:
-    """Put what was planned in the place of refs; one that is none of `REFS` stays as it is, which checks refuse.
+    """Put what was planned in the place of refs; one that is not in `REFS` stays as it is, which checks reject.
 
     Only a whole text is a ref, and `@@x` is the text `@x` (PHS-2).
     """

@@ -1,4 +1,4 @@
-"""Time zones, as far as counting needs them; whoever may read their files says which there are."""
+"""Time zones, as far as counting needs them; a room that may read files provides them."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol

@@ -155,7 +155,7 @@ class Defaults:
 
 
 def _copy(value: JsonValue) -> JsonValue:
-    """Copy a default, so that whoever changes the filled value does not change the schema."""
+    """Copy a default, so that a change of the filled value does not change the schema."""
     if isinstance(value, dict):
         return {name: _copy(part) for name, part in value.items()}
     if isinstance(value, list):

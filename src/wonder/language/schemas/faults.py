@@ -10,7 +10,7 @@ _SHOWN_LENGTH = 60
 
 
 class SchemaFault(Struct, frozen=True):
-    """One thing that is wrong with a schema, where in it, and how to mend it."""
+    """One thing that is wrong with a schema, where in it, and how to fix it."""
 
     code: str
     path: Path

@@ -1,4 +1,4 @@
-"""What each keyword of JSON Schema 2020-12 must hold, said so that a person can mend it."""
+"""What each keyword of JSON Schema 2020-12 must hold, said so that a person can fix it."""
 
 import re
 from collections.abc import Callable, Iterator

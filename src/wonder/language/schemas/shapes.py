@@ -50,7 +50,7 @@ class _Verdict(IntEnum):
     """What one schema says about a name; of several that hold together, the highest decides."""
 
     SILENT = 0
-    NOT_LISTED = 1  # others are listed: closed by our convention, so whoever says more about it wins
+    NOT_LISTED = 1  # others are listed: closed by our convention, so a schema that says more about it wins
     SOMETIMES = 2  # known in some alternatives, not listed in others, for which someone else may know it
     OPEN = 3
     KNOWN = 4

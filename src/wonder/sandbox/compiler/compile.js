@@ -84,7 +84,7 @@ function emitted(program, file) {
   return `${opening}${script}\nreturn exports.default;\n}();\n//# lines=${lines}\n`;
 }
 
-/** Say which line of the source each line of the JavaScript comes from, for what is thrown; 0 is none. */
+/** Say which line of the source each line of the JavaScript comes from, for what is thrown; 0 means no line. */
 function linesOf(map, before) {
   const lines = new Array(before).fill(0);
   for (const { generatedLine, sourceLine = -1 } of ts.decodeMappings(JSON.parse(map).mappings)) {

@@ -102,7 +102,7 @@ def _role_statements(
         f"{made} ROLE {name} LOGIN CONNECTION LIMIT {CONNECTIONS_MAX}{secret}",
         f"GRANT CONNECT ON DATABASE {quote(database)} TO {name}",
         f"GRANT USAGE ON SCHEMA {quote(schema)} TO {name}",
-        # For whoever uses the role with other programs; it can set them differently there, and Wonder sets its own.
+        # For uses of the role with other programs, which can set them differently, and Wonder sets its own.
         f"ALTER ROLE {name} SET default_transaction_read_only = on",
         f"ALTER ROLE {name} SET statement_timeout = {quote_text(f'{_STATEMENT_SECONDS}s')}",
         f"ALTER ROLE {name} IN DATABASE {quote(database)} SET search_path = {quote(schema)}",

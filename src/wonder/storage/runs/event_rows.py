@@ -11,7 +11,7 @@ from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.records import Recorded
 from wonder.storage.store import Entry, Row
 
-# Of more events in one commit the run gets several rows: whoever wants one event reads its whole row.
+# Of more events in one commit the run gets several rows: to read one event, its whole row is read.
 EVENTS_PER_ROW: Final = 250
 
 _DECODER = msgspec.json.Decoder(list[RecordEvent])
@@ -72,7 +72,7 @@ class _Row:
         self.first, self.last, self.written = first, last, written
         self.tokens_made: int | None = None
         self.bytes_written: int | None = None
-        """Said only of the last row of a turn: whoever loads the run looks at its last row."""
+        """Set only in the last row of a turn: loading a run reads its last row."""
 
     def join(self) -> str:
         """Give all events as one list, of which the parts are let go."""

@@ -20,7 +20,7 @@ class TriggerOrigin(Struct, frozen=True, kw_only=True):
     depth: int
     """How many triggers led here, one after the other."""
     attempt: int = 0
-    """The how-manieth retry it is."""
+    """The number of the retry, from 1."""
     max_retries: int = 0
     timeout_ms: int | None = None
     root_run_id: str | None = None

@@ -73,7 +73,7 @@ class Starts:
     async def accept(self, reader: Reader, run: NewRun) -> Accepted:
         """Give the run that a start leads to, and take its key if that is the run itself.
 
-        Raises IdempotencyKeyReused. A run that is not new may not be durable yet: whoever answers with it waits for the
+        Raises IdempotencyKeyReused. A run that is not new may not be durable yet: before it is returned, wait for the
         commit under way, or for the end of the batch that is being filled. `forget` is called after that commit.
         """
         key = _key(run)

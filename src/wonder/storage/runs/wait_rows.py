@@ -19,7 +19,7 @@ from wonder.storage.store import Entry, Row, Value
 
 # Events that end a wait without a decision of its own.
 TELLING: Final = frozenset({"human_input_answered", "token_resumed"})
-# An event or a wait without a key; an empty key is none.
+# An event or a wait without a key has an empty one.
 NO_KEY: Final = ""
 
 # Places in the row of insert_inbox_item.
@@ -111,7 +111,7 @@ class WaitRows:
         self._answers[item_id] = to_json(answer)
 
     def keep_event(self, row: Row) -> None:
-        """Keep an event for whoever comes to wait for it, or the id of its sender."""
+        """Keep an event for the run that will wait for it, or the id of its sender."""
         self._kept.append(row)
 
     def use_event(self, id: str, now_ms: int) -> None:

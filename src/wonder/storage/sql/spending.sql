@@ -18,7 +18,7 @@ INSERT INTO reservations (id, project_id, workspace_id, run_id, month, nanousd, 
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- name: delete_reservation
--- Whoever deletes it settles it, so that it is settled once.
+-- The process that deletes it books its cost, so that it is booked once.
 DELETE FROM reservations WHERE id = $1;
 
 -- name: settle_spending

@@ -1,7 +1,7 @@
 """Checkpoints: what was committed to the write-ahead log is written back to the database file by a thread of its own.
 
 SQLite itself does so inside the commit that makes the log long, before that is over: a third of the time of a large
-one. Here it is one call that holds no lock of the interpreter's, and whoever waits for the commit goes on meanwhile.
+one. Here it is one call that holds no lock of the interpreter's, and the committing caller goes on meanwhile.
 """
 
 import asyncio
@@ -103,5 +103,5 @@ def write_back(connection: apsw.Connection) -> None:
 
 
 def _note(error: Exception) -> None:
-    # All of it is durable in the log, and whoever commits next has it tried again.
+    # All of it is durable in the log, and the next commit tries it again.
     log.debug("the write-ahead log can't be written back now: %s", error)

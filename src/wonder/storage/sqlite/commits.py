@@ -168,7 +168,7 @@ class Commits:
             # Without waiting for another process: who waits for what is committed already would wait too.
             self.without_waiting(partial(jobs.commit, (), asked, self._database, first=journal.settle_in), connection)
         except WonderError as error:
-            # What was to be committed is. Whoever commits next will hear of it if it lasts.
+            # The commit itself is done. The next commit reports the error if it lasts.
             log.debug("how fast commits to %s are can't be seen: %s", self._database, error)
         else:
             journal.settle()

@@ -66,9 +66,9 @@ class DurableFile:
 
 
 def shut(path: Path, at: int, last: int | None = None) -> None:
-    """Let whoever writes to a file know that it is not theirs any more, and its readers which number is the last.
+    """Let the writer of a file know that the file is not its own any more, and its readers which number is the last.
 
-    `at` is where its places end. A file that is not there any more is none to shut; raises OSError.
+    `at` is where its places end. A file that is gone is skipped; raises OSError.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -76,7 +76,7 @@ def shut(path: Path, at: int, last: int | None = None) -> None:
         return
     try:
         if os.fstat(descriptor).st_size < at + _SHUT.size:
-            return  # Damaged: it stays as it is, for whoever looks at it.
+            return  # Damaged: it stays as it is, to be examined.
         # Said once: who said it first may have acted on it.
         known = last_in(os.pread(descriptor, _SHUT.size, at), 0)
         said = last if known is None else known

@@ -87,7 +87,7 @@ def path_for(database: Path, epoch: int) -> Path:
 
 
 def files_of(database: Path) -> list[Path]:
-    """List the files with entries beside a database, whoever wrote them.
+    """List the files with entries beside a database, of all writers.
 
     Only files: what a link leads to is not ours to write to, and a pipe would never end.
     """
@@ -100,7 +100,7 @@ def files_of(database: Path) -> list[Path]:
 
 
 def shut_files(database: Path, last: int | None = None) -> None:
-    """Keep whoever has the files beside a database from writing to them, or say which entry is the last that counts."""
+    """Keep the owner of the files beside a database from writing to them, or say which entry is the last valid one."""
     for path in files_of(database):
         shut(path, SLOTS * SLOT_BYTES, last)
 

@@ -120,7 +120,7 @@ class Journal:
         self._last = (number, place)
 
     def inherit(self, cursor: apsw.Cursor) -> list[bytes]:
-        """Give what was written and not settled, whoever had the lease; for who has just claimed it.
+        """Give what was written and not settled, by any owner of the lease; for the process that has just claimed it.
 
         Raises JournalDamaged if entries that counted are missing; then nothing has changed.
         """
@@ -241,7 +241,7 @@ class Journal:
         self._file = DurableFile(path, SLOTS, SLOT_BYTES, name=name, mode=of_database.st_mode & 0o666)
         self._epoch = epoch
         if os.geteuid() == 0:
-            # As SQLite does with its own files: whoever owns the database can go on with it.
+            # As SQLite does with its own files: the owner of the database can go on with it.
             os.chown(path, of_database.st_uid, of_database.st_gid)
 
     def _remove_others(self) -> None:

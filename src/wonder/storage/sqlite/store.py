@@ -88,7 +88,7 @@ class SqliteStore(SqliteReader):
             log.warning("the last commits of %s are not in its tables yet: %s", self.address, error)
 
     async def inherit(self) -> list[bytes]:
-        """Give what was logged and is not settled, by whoever had the lease before."""
+        """Give what was logged and is not settled, by the owner of the lease before."""
         async with self._writing:
             return await self._writer.submit(self._inherit)
 

@@ -4,5 +4,5 @@
 SELECT pg_export_snapshot();
 
 -- name: free_leases
--- Of a database that was restored: whoever had the leases when it was dumped has those of another database.
+-- Of a database that was restored: the owners of the leases when it was dumped own those of another database.
 UPDATE leases SET deadline_ms = 0;
