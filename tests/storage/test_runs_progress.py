@@ -1,4 +1,4 @@
-"""How a run stands."""
+"""Whether only a person or an outside event can move a run on (CMD-4)."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ class _MovesMeanwhile:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def fetch(self, query: str, *parameters: Any) -> Any:
+    async def fetch_named(self, query: str, *parameters: Any) -> Any:
         if query == "live_tokens_of_runs":
             await self._move()
-        return await self._store.fetch(query, *parameters)
+        return await self._store.fetch_named(query, *parameters)
 
 
 async def test_a_run_that_moves_while_it_is_looked_at_is_not_called_stuck(store_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Looking at runs: lists with cursors, events, tokens, and the views for plain SQL."""
+"""Reading runs: lists with cursors, events, tokens, and the views for plain SQL."""
 
 from typing import Any
 
