@@ -147,10 +147,18 @@ class KillingStore(PassingStore):
 
     async def fetch(self, name: str, *parameters: Value) -> list[Row]:
         """Read, or end."""
+        self._count_read()
+        return await self._store.fetch(name, *parameters)
+
+    async def fetch_named(self, name: str, *parameters: Value) -> list[dict[str, Value]]:
+        """Read, or end."""
+        self._count_read()
+        return await self._store.fetch_named(name, *parameters)
+
+    def _count_read(self) -> None:
         self.reads += 1
         if self._moment == "read" and self.reads == self._number:
             _end()
-        return await self._store.fetch(name, *parameters)
 
 
 async def _settle_nothing() -> None:

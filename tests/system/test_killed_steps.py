@@ -20,7 +20,7 @@ STEPS = [f"one step-{number}" for number in range(80)]
         (["before 20"], None),
         (["logged 20", "logged 24", "logged 7"], []),
         (["during 25"], None),  # it was on its way to the disk, and may have arrived
-        (["during 83"], None),  # on SQLite this brings to the tables what was logged
+        (["during 79"], None),  # on SQLite this brings to the tables what was logged
     ],
     ids=lambda it: "one or none" if it is None else " then ".join(map(str, it)),
 )
