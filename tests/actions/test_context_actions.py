@@ -3,14 +3,16 @@
 import importlib.metadata
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from support.tasks import Bench, action, bench, step, task
 from wonder.actions import registry
-from wonder.actions.errors import BadKind, KindTaken, UnknownKind
-from wonder.actions.protocol import ActionKind
+from wonder.actions.errors import BadKind, BadResult, KindTaken, UnknownKind
+from wonder.actions.foreign import ForeignContextAction
+from wonder.actions.protocol import ActionKind, Metric, TaskContext
 from wonder.actions.registry import ActionRegistry, announced_kinds
 from wonder.actions.sleep.declaration import Declaration as SleepKind
 from wonder.definitions.kinds import KINDS
@@ -134,9 +136,9 @@ async def test_a_metric_reaches_the_result_with_its_dimensions(value: Any, numbe
     ]
 
 
-@pytest.mark.parametrize("expr", ["'many'", "input.absent", "input.huge"])
+@pytest.mark.parametrize("expr", ["'many'", "input.absent", "input.huge", "1e201", "-1e201"])
 async def test_a_metric_that_is_no_number_fails_the_step(expr: str) -> None:
-    """NULL and what no float can hold, too."""
+    """NULL, what no float can hold, and what could not be added up, too."""
     result = await run("emit_metric", {"metric_name": "m", "value": {"expr": expr}}, {"huge": 10**400})
     assert result.error
     assert result.error.code == "METRIC_NOT_NUMBER"
@@ -202,6 +204,17 @@ def test_act_8_a_package_that_cannot_be_used_harms_nobody_who_does_without_it(
         with pytest.raises(told):
             kinds.kind("theirs")
     assert kinds.kind("sleep").kind == "sleep"
+
+
+@pytest.mark.parametrize("value", [10**400, float("inf"), float("nan"), -1e201, True, "1"])
+def test_a_metric_of_a_foreign_kind_is_a_number_that_can_be_added_up(value: Any) -> None:
+    class Emitting:
+        def apply(self, context: TaskContext, emit: Callable[[Metric], None]) -> TaskContext:
+            emit(Metric("m", value, {}))
+            return context
+
+    with pytest.raises(BadResult, match="the value of a metric is a number"):
+        ForeignContextAction(Emitting(), "theirs").apply({"input": {}}, lambda metric: None)
 
 
 def test_a_process_imports_no_kind_before_it_is_used() -> None:

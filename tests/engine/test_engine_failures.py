@@ -222,7 +222,14 @@ def test_emit_metric_sends_a_number_with_dimensions() -> None:
     player = Player(workflow({"a": node}, [])).start({"n": 3})
     (metric,) = player.of(SendMetric)
     assert (metric.name, metric.value, metric.dimensions) == ("m", 6, {"d": "is 3"})
-    assert Player(workflow({"a": {**node, "value": {"expr": "'x'"}}}, [])).start().error == "METRIC_NOT_NUMBER"
+
+
+@pytest.mark.parametrize("value", [{"expr": "'x'"}, {"expr": "input.huge"}, {"expr": "-1e201"}, 1.7e308])
+def test_a_metric_that_is_no_number_or_too_large_to_be_added_up_fails_its_node(value: Any) -> None:
+    node = {"kind": "emit_metric", "metric_name": "m", "value": value}
+    player = Player(workflow({"a": node}, [])).start({"huge": 10**400})
+    assert player.error == "METRIC_NOT_NUMBER"
+    assert player.of(SendMetric) == []
 
 
 def test_ctl_20_a_run_does_so_many_pure_nodes_in_one_turn() -> None:

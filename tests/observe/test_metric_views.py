@@ -19,6 +19,12 @@ def test_evt_4_prometheus_reads_counts_and_sums_with_dimensions_as_labels() -> N
     )
 
 
+def test_a_metric_of_any_name_has_one_that_prometheus_reads() -> None:
+    """A kind of one's own may give a name that begins with a digit; Prometheus would drop all metrics for it."""
+    text = prometheus_text([Total("default", name, {}, 1, 1.0) for name in ("5xx", "é")])
+    assert [line.partition("{")[0] for line in text.splitlines() if "_count" in line] == ["_5xx_count", "__count"]
+
+
 def test_labels_that_become_the_same_stay_apart() -> None:
     text = prometheus_text([Total("default", "m", {"a-b": "1", "a.b": "2", "project": "3"}, 1, 1.0)])
     assert '{project="default",a_b="1",a_b_="2",project_="3"}' in text

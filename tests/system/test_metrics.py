@@ -138,3 +138,17 @@ async def test_evt_4_metrics_are_shown_to_people_and_to_prometheus(
         assert "# TYPE nodes summary" in lines
         assert any(row.startswith("nodes_count{") and 'of="node"' in row and row.endswith(" 3") for row in lines)
         assert any(row.startswith("steps_sum{") and 'of="task"' in row and row.endswith(" 3.0") for row in lines)
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308, {"expr": "1e300 * input.sign"}])
+async def test_evt_4_a_number_whose_sums_could_not_be_kept_fails_its_own_run_alone(store_url: str, value: Any) -> None:
+    """PostgreSQL rejects a sum that overflows, and SQLite infinity minus infinity: the whole commit failed."""
+    emit = {"action": {"kind": "emit_metric", "implementation": {"metric_name": "huge", "value": value}}}
+    huge, small = bundle("huge", {"only": emit}), trying({"action": calls("act")["action"]})
+    async with running(store_url, act=lambda: None) as wonder:
+        workflow = await wonder.deploy(huge)
+        for sign in (1, 1, -1):
+            ended = await (await wonder.start(workflow, {"sign": sign})).wait()
+            assert (ended.status, ended.error and ended.error["code"]) == ("failed", "METRIC_NOT_NUMBER")
+        assert (await (await wonder.start(await wonder.deploy(small))).wait()).status == "completed"
+        assert await totals(wonder.store) == {"tries": (1, 1.0)}

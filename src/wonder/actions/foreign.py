@@ -1,7 +1,6 @@
 """Kinds of a user's package: what crosses the border to their code is copied, and checked on its way back (ACT-8)."""
 
 from collections.abc import Callable
-from math import isfinite
 from typing import cast
 
 from wonder.actions.copied_values import copy_value, take_value
@@ -10,6 +9,7 @@ from wonder.actions.protocol import ActionContext, ActionKind, CompiledAction, C
 from wonder.actions.resources import Secrets
 from wonder.actions.secrets.fields import SecretFields
 from wonder.definitions.records.actions import ActionDef
+from wonder.engine.pure import METRIC_MAX
 from wonder.language.keys import check_key
 from wonder.language.values import BadValue, JsonValue
 
@@ -85,8 +85,10 @@ def _taken_metric(metric: Metric, kind: str) -> Metric:
     dimensions = _taken(metric.dimensions, kind)
     if not isinstance(dimensions, dict) or not all(isinstance(value, str) for value in dimensions.values()):
         raise BadResult(whose, "the dimensions of a metric are texts by name", ())
-    if isinstance(metric.value, bool) or not isinstance(metric.value, int | float) or not isfinite(metric.value):
-        raise BadResult(whose, "the value of a metric is a finite number", ())
+    # Compared, and not converted first: float() raises OverflowError for a large integer.
+    is_number = isinstance(metric.value, int | float) and not isinstance(metric.value, bool)
+    if not is_number or not abs(metric.value) <= METRIC_MAX:
+        raise BadResult(whose, f"the value of a metric is a number from {-METRIC_MAX:g} to {METRIC_MAX:g}", ())
     return Metric(metric.name, float(metric.value), cast(dict[str, str], dimensions))
 
 

@@ -1,7 +1,7 @@
 """Pure actions with the scope `workflow`: carried out by the engine itself, on the workflow's context (FIL-2)."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from wonder.engine.failure import Failure
 from wonder.engine.writing import Draft, WriteTarget
@@ -9,11 +9,15 @@ from wonder.errors import WonderError
 from wonder.language.expressions import Expression, Names, compile_expression
 from wonder.language.schemas import Schema, shape_at
 from wonder.language.templates import Template, compile_template
-from wonder.language.values import JsonValue, check_value
+from wonder.language.values import JsonValue, check_value, encode_json
 
 View: TypeAlias = dict[str, Any]
 ViewOf: TypeAlias = Callable[[Draft], View]
 """Gives the context as it is with the changes of a draft, for updates that see those before them (FIL-3)."""
+
+
+METRIC_MAX: Final = 1e200
+"""The largest value of a metric, positive or negative: a sum of these never overflows, which would fail a commit."""
 
 
 class Metric:
@@ -26,15 +30,14 @@ class Metric:
 
 
 class MetricNotNumber(WonderError):
-    """A metric's expression gave something that is no number."""
+    """The value of a metric is not a number, or it is too large."""
 
     code = "METRIC_NOT_NUMBER"
 
-    def __init__(self, name: str, expression: str, value: JsonValue) -> None:
-        super().__init__(
-            f"the metric {name!r} needs a number, and {expression!r} gave {str(value)[:100]!r}; correct it"
-        )
-        self.name, self.expression, self.value = name, expression, value
+    def __init__(self, name: str, value: JsonValue) -> None:
+        wanted = f"a number from {-METRIC_MAX:g} to {METRIC_MAX:g}"
+        super().__init__(f"the metric {name!r} needs {wanted}, found {encode_json(value)[:100]}; correct its value")
+        self.name, self.value = name, value
 
 
 class UpdateAction:
@@ -95,10 +98,10 @@ class MetricAction:
         value: JsonValue = self.value
         if self.expression:
             value = self.expression.evaluate(view)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise MetricNotNumber(self.name, self.expression.text, value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= METRIC_MAX:
+            raise MetricNotNumber(self.name, value)
         dimensions = {name: template.render(view) for name, template in self.dimensions.items()}
-        return Metric(self.name, value, dimensions)  # type: ignore[arg-type]  # just seen to be a number
+        return Metric(self.name, value, dimensions)
 
 
 PureAction: TypeAlias = UpdateAction | AssertAction | MetricAction

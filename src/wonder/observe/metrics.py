@@ -14,7 +14,7 @@ def prometheus_text(totals: Iterable[Total]) -> str:
     for total in totals:
         # What differs only in a sign that Prometheus does not know is one there.
         labels = _labels([("project", total.project), *total.dimensions.items()])
-        family = families.setdefault(re.sub(r"[^a-zA-Z0-9_:]", "_", total.name), {})
+        family = families.setdefault(_known(total.name, r"[^a-zA-Z0-9_:]"), {})
         count, sum = family.get(labels, (0, 0.0))
         family[labels] = (count + total.times, sum + total.sum)
     lines = []
@@ -37,11 +37,16 @@ def sparkline(values: Sequence[float | None]) -> str:
     return "".join(gap if value is None else _BLOCKS[round((value - least) * scale)] for value in values)
 
 
+def _known(name: str, unknown: str) -> str:
+    """Write a name so that Prometheus reads it; one name that it can't read makes it drop the whole page."""
+    known = re.sub(unknown, "_", name)
+    return f"_{known}" if known[:1].isdigit() or not known else known
+
+
 def _labels(dimensions: Iterable[tuple[str, str]]) -> str:
     written: dict[str, str] = {}
     for name, value in dimensions:
-        known = re.sub(r"[^a-zA-Z0-9_]", "_", name)
-        known = f"_{known}" if known[:1].isdigit() or not known else known
+        known = _known(name, r"[^a-zA-Z0-9_]")
         while known in written:
             known += "_"
         written[known] = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 from wonder.actions.emit_metric.declaration import Declaration
 from wonder.actions.emit_metric.record import EmitMetric, MetricExpression
-from wonder.actions.protocol import TASK_NAMES, ActionFailed, ActionKind, Metric, TaskContext, Use
+from wonder.actions.protocol import TASK_NAMES, ActionKind, Metric, TaskContext, Use
 from wonder.definitions.records.actions import ActionDef
+from wonder.engine.pure import METRIC_MAX, MetricNotNumber
 from wonder.language.expressions import Expression, compile_expression
 from wonder.language.templates import compile_template
-from wonder.language.values import JsonValue, encode_json
+from wonder.language.values import JsonValue
 
 
 class EmitMetricKind(Declaration, ActionKind):
@@ -34,17 +35,13 @@ class MetricEmission:
         self._dimensions = [(name, compile_template(text)) for name, text in (configured.dimensions or {}).items()]
 
     def apply(self, context: TaskContext, emit: Callable[[Metric], None]) -> TaskContext:
-        """Emit the metric and return the context as it is; raises ActionFailed or ExpressionFailed."""
+        """Emit the metric and return the context as it is; raises MetricNotNumber or ExpressionFailed."""
         value = self._value.evaluate(context) if isinstance(self._value, Expression) else self._value
         dimensions = {name: template.render(context) for name, template in self._dimensions}
         emit(Metric(self._name, self._number(value), dimensions))
         return context
 
     def _number(self, value: JsonValue) -> float:
-        try:
-            if isinstance(value, int | float):
-                return float(value)
-        except OverflowError:
-            pass
-        message = f"the metric {self._name} needs a number, found {encode_json(value)[:100]}; correct its expression"
-        raise ActionFailed("METRIC_NOT_NUMBER", message)
+        if isinstance(value, int | float) and abs(value) <= METRIC_MAX:
+            return float(value)
+        raise MetricNotNumber(self._name, value)
