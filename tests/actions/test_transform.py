@@ -9,10 +9,11 @@ import pytest
 from support.systems import bundle, calls, line, running
 from support.tasks import ORIGIN, ManualEnvironment, action, bench, step, task
 from wonder.actions.protocol import ActionFailed
-from wonder.actions.transform.kind import TransformKind
+from wonder.actions.transform.kind import TransformKind, _Loaded
 from wonder.app.application import Application
 from wonder.app.results import RunResult
 from wonder.sandbox.pool import TransformPool
+from wonder.sandbox.pool_errors import TransformFailed
 from wonder.sandbox.typescript import CompiledTransform
 
 TOTAL = """interface Input { rows: { price: number; count: number }[] }
@@ -155,6 +156,15 @@ async def test_without_a_compiler_a_transform_fails_and_says_so() -> None:
     with pytest.raises(ActionFailed, match="can't be compiled here"):
         await kind.load("x")
     await kind.close()
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"), [("4,7", 4), ("", None), ("x", None), ("\u00b2", None), ("9" * 5_000, None)]
+)
+def test_a_failure_is_told_whatever_the_compiler_has_written_of_its_lines(lines: str, shown: int | None) -> None:
+    failed = TransformFailed("TRANSFORM_THREW", "no", details={"line": 1})
+    told = _Loaded(f"x\n//# lines={lines}", None, None).failure(failed)
+    assert told.details == ({} if shown is None else {"line": shown})
 
 
 async def test_a_transform_may_hold_what_the_compiler_writes_as_its_last_line(store_url: str) -> None:

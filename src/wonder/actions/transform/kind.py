@@ -4,6 +4,7 @@ What it is given is held against its `Input`, and what it gives against its `Out
 but `any` and `as` are believed.
 """
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ MEMORY_BYTES: Final = 64 << 20
 
 _SHOWN_MAX: Final = 3
 _LINES: Final = "\n//# lines="
+_LINE_NUMBER: Final = re.compile("[0-9]{1,9}")
 
 
 class TransformKind(Declaration, ActionKind):
@@ -120,7 +122,9 @@ class _Loaded:
 
     def _line(self, ran: int) -> int:
         lines = self._lines.strip().split(",")
-        return int(lines[ran - 1] or 0) if ran <= len(lines) else 0
+        written = lines[ran - 1] if 0 < ran <= len(lines) else ""
+        # The compiler has read hostile sources, and is not trusted to have written numbers.
+        return int(written) if _LINE_NUMBER.fullmatch(written) else 0
 
 
 def _validator(schema: Schema) -> Validator | None:
