@@ -52,6 +52,32 @@ def test_who_asks_for_json_gets_one_document_of_json_also_when_refused(
     assert set(shown) == {"error", "code"}
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["run", "x" * 300], 2, "no workflow of this name"),
+        (["backup", "x" * 300], 2, "can't be made: File name too long"),
+        (["backup", "loop/x"], 2, "can't be made"),
+        (["project", "set", "files_root", "~nobody-at-all/files"], 2, "unknown user"),
+        (["project", "set", "files_root", "loop"], 0, "files_root of the project is"),
+        (["project", "set", "files_root", "x" * 300], 0, "files_root of the project is"),
+        (["mcp", "allow", "server", "--folder", "~nobody-at-all"], 2, "unknown user"),
+        (["mcp", "allow", "server", "--folder", "loop"], 2, "there is no MCP server"),
+    ],
+    ids=lambda words: " ".join(words)[:40] if isinstance(words, list) else "",
+)
+def test_a_path_that_can_t_be_there_is_no_traceback(
+    words: list[str], status: int, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Too long, a link to itself, of an unknown user: Python has an exception of its own for each."""
+    (folder / "loop").symlink_to("loop")
+    assert main(["deploy", "good.yaml"]) == 0
+    capsys.readouterr()
+    assert main(words) == status
+    printed = capsys.readouterr()
+    assert told in printed.out + printed.err
+
+
 def test_a_mistake_in_the_words_of_a_command_is_told_with_its_usage(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from support.mcp_peers import hostile
+from wonder.cli.approving import question_about
 from wonder.cli.main import main
+from wonder.definitions.records.resources import StdioServer
 
 
 @pytest.fixture
@@ -274,3 +276,9 @@ def test_an_interrupt_ends_the_question(folder: Path) -> None:
     terminal.interrupt()
     assert terminal.status() == 130
     assert not Path("MARK").exists()
+
+
+@pytest.mark.parametrize("word", ["./" + "x" * 300, "x/" * 3_000, "\0/", "loop/server"])
+def test_a_question_can_be_asked_about_a_program_of_any_name(folder: Path, word: str) -> None:
+    (folder / "loop").symlink_to("loop")
+    assert "(not found)" in question_about("s", StdioServer(transport="stdio", command=[word]))

@@ -8,7 +8,7 @@ import pytest
 
 from wonder.cli import query
 from wonder.cli.main import main
-from wonder.cli.output import visible
+from wonder.cli.output import print_table, visible
 from wonder.cli.settings import reader_setting
 from wonder.operations import queries
 from wonder.storage.reading import Answer
@@ -84,6 +84,11 @@ def test_what_a_terminal_would_obey_is_written_out() -> None:
     assert visible("a\x1b[31m\tb\u202eé\n\U0001f600") == "a\\x1b[31m\\tb\\u202eé\\n\U0001f600"
     many = "".join(map(chr, range(0x2000)))
     assert visible(many) == "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in many)
+
+
+def test_the_names_of_columns_are_written_out_too(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["a\x1b[31m"], [["b"]])
+    assert "\x1b" not in capsys.readouterr().out
 
 
 def test_queries_use_the_readers_url_unless_another_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

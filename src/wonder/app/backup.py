@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from wonder.app.backup_manifest import DUMP, FILE, OBJECTS, FileEntry, Manifest, ObjectsPart, file_entry
+from wonder.app.given_files import is_there
 from wonder.app.objects import objects_of
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.errors import ObjectDamaged, ObjectMissing
@@ -50,7 +51,7 @@ async def make_backup(url: str, objects_url: str | None, folder: Path, on_progre
 
 
 def _new_folder(folder: Path) -> Path:
-    if folder.exists():
+    if is_there(folder):
         raise BackupFailed(f"{folder} exists already; name a folder that does not exist")
     partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""Files that a person names on a command line or in a program: read up to a limit, never whole first."""
+"""Files that a person or an author names: looked for under any name, and read up to a limit, never whole first."""
 
 import os
 import stat
@@ -18,6 +18,32 @@ class FileTooLarge(WonderError):
         found = f"more than {limit:,} bytes" if size is None else f"{size:,} bytes"
         super().__init__(f"{name} has {found}; the limit is {limit:,}")
         self.name, self.size, self.limit = name, size, limit
+
+
+class PathRefused(WonderError):
+    """A path begins with the home directory of a user that there is not."""
+
+    code = "PATH_REFUSED"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"the path {path!r} begins with the home directory of an unknown user; write it without ~")
+        self.path = path
+
+
+def is_there(path: str | Path) -> bool:
+    """Say whether there is a file or folder; false, too, for a name that is too long or may not be looked for."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
+
+
+def expanded(path: str) -> Path:
+    """Put in the home directory that `~` or `~user` stands for; raises PathRefused."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise PathRefused(path) from None
 
 
 def read_given_file(path: str | Path, limit: int = MAX_BYTES) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from wonder.actions.mcp.permission import ascii_json, folder_here, shown_command
+from wonder.app.given_files import is_there
 from wonder.definitions.records.resources import HttpServer, StdioServer
 from wonder.errors import WonderError
 
@@ -141,7 +142,7 @@ def _program(connection: StdioServer) -> str:
         found: str | None = str(Path(folder_here(), word))
     else:
         found = shutil.which(word, path=connection.env.get("PATH"))
-    if found is None or not Path(found).exists():
+    if found is None or not is_there(found):
         return "(not found)"
     # An entry of PATH may be relative to the folder.
     whole = Path(folder_here(), found)

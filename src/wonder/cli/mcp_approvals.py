@@ -1,9 +1,10 @@
 """`wonder mcp approvals`, `allow` and `forget`: which MCP servers can be used, and who approved them."""
 
+import os
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from wonder.app.application import Application
+from wonder.app.given_files import expanded
 from wonder.cli.output import color, count, print_output, print_table
 from wonder.operations.declaring import NoInput
 from wonder.operations.mcp_servers import (
@@ -88,4 +89,4 @@ async def _forget(app: Application, given: Namespace) -> int:
 
 def _resolved(folder: str | None) -> str:
     """Give a folder as the kernel names a working directory: without links."""
-    return str(Path(folder or ".").expanduser().resolve())
+    return os.path.realpath(expanded(folder or "."))

@@ -98,7 +98,8 @@ def count(number: int, noun: str) -> str:
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table, its columns as wide as they need to be; a very wide cell does not widen the other rows."""
-    rows = [[visible(cell) for cell in row] for row in rows]
+    # The titles too: a query chooses the names of its columns.
+    titles, rows = [*map(visible, titles)], [[visible(cell) for cell in row] for row in rows]
     widths = [min(_WIDTH_MAX, max(map(len, column))) for column in zip(titles, *rows, strict=True)]
     print(color("bold", _line(titles, widths)))
     for row in rows:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from wonder.app.application import Application
-from wonder.app.given_files import FileTooLarge, read_given_file
+from wonder.app.given_files import FileTooLarge, is_there, read_given_file
 from wonder.app.opening import DatabaseUnreachable, open_app, open_wonder
 from wonder.app.results import Run
 from wonder.cli.approving import Servers, add_allow_mcp_option, approve_commands, unapproved, unapproved_in
@@ -163,7 +163,7 @@ async def _start(given: Namespace, wonder: Application, workflow: Workflow, run_
 
 def _may_be_name(word: str) -> bool:
     """Say whether a word that names no file could be a workflow's name: a path, or a file's ending, is a slip."""
-    return word != "-" and "/" not in word and Path(word).suffix not in _ENDINGS and not Path(word).exists()
+    return word != "-" and "/" not in word and Path(word).suffix not in _ENDINGS and not is_there(word)
 
 
 async def _tell_earlier(wonder: Application, started: Run, key: str, began_ms: int) -> None:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from wonder.app.application import Application
+from wonder.app.given_files import expanded
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_output, print_table
 from wonder.cli.settings import add_database_option, database_setting, objects_setting
@@ -73,7 +74,7 @@ async def _set(app: Application, of: Of, given: Namespace) -> None:
 
 def _absolute(path: str) -> str:
     """Return an absolute path, relative to the working directory and with ~ expanded."""
-    return str(Path(os.path.abspath(Path(path).expanduser())))  # noqa: PTH100  # a link stays what it is
+    return str(Path(os.path.abspath(expanded(path))))  # noqa: PTH100  # a link stays what it is
 
 
 def _amount(usd: float) -> str:

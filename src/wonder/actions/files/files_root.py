@@ -33,8 +33,8 @@ def _refusal(
     engine: tuple[Path, ...],
     modules: int,
 ) -> str | None:
-    folder = Path(root).resolve()
-    code = list(dict.fromkeys(place.resolve() for place in (*imported, *map(Path, path))))
+    folder = _real(root)
+    code = list(dict.fromkeys(_real(place) for place in (*imported, *map(Path, path))))
     for place in code:
         if _is_inside(place, folder):
             return f"it is or contains {place}, from which Python modules are imported"
@@ -46,7 +46,7 @@ def _refusal(
             return f"it is in {place}, which contains Python's own modules"
     if package := _package_around(folder, code):
         return f"{package} is a Python package (it has an {PACKAGE}) in a folder from which modules are imported"
-    for place in map(Path.resolve, engine):
+    for place in map(_real, engine):
         if _is_inside(place, folder) or _is_inside(folder, place):
             return f"it overlaps {place}, which Wonder keeps for itself (database, key, stored objects)"
     return None
@@ -54,7 +54,12 @@ def _refusal(
 
 def is_in_folder(location: str, root: str) -> bool:
     """Say whether a file or folder is inside a root, wherever links lead."""
-    return _is_inside(Path(location).resolve(), Path(root).resolve())
+    return _is_inside(_real(location), _real(root))
+
+
+def _real(path: Path | str) -> Path:
+    """Give a path without links. Unlike Path.resolve, this raises nothing for links that lead to themselves."""
+    return Path(os.path.realpath(path))
 
 
 def _is_inside(inner: Path, outer: Path) -> bool:
@@ -77,7 +82,7 @@ def _identity(folder: Path | str) -> tuple[int, int] | None:
 @cache
 def _library_folders() -> tuple[Path, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
-    return tuple(dict.fromkeys(Path(sysconfig.get_path(name)).resolve() for name in names))
+    return tuple(dict.fromkeys(_real(sysconfig.get_path(name)) for name in names))
 
 
 def _loaded_files() -> Iterator[str]:
@@ -96,6 +101,6 @@ def _package_around(folder: Path, code: Iterable[Path]) -> Path | None:
     for place in (folder, *folder.parents):
         if place in tops:
             return None
-        if (place / PACKAGE).exists():
+        if _identity(place / PACKAGE) is not None:
             return place
     return None
