@@ -8,6 +8,7 @@ corpus.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from wonder.language.expressions.functions import FUNCTIONS
 
 CORPORA: Final = Path(__file__).parent.parent / "tests" / "proof" / "corpora"
 FOUND: Final = Path("build") / "fuzz"
-_KEPT_MAX: Final = 60
+_KEPT_MAX: Final = 59
 _KEPT_LENGTH_MAX: Final = 400
 _LENGTH_MAX: Final = 2_048
 _WORD: Final = re.compile(r"[$@{#/~]*\w{2,30}", re.ASCII)
@@ -67,7 +68,7 @@ def _fuzz(target: str, seconds: int, *, keep: bool) -> bool:
             "-rss_limit_mb=2048",
             f"-max_len={_LENGTH_MAX}",
         ]
-        ended = _run(target, *limits, f"-artifact_prefix={FOUND}/{target}-", str(inputs))
+        ended = _run(target, folder, *limits, f"-artifact_prefix={FOUND}/{target}-", str(inputs))
         counts = _COUNTS.findall(ended.stderr)
         runs, coverage = counts[-1] if counts else ("0", "0")
         print(f"{target}: {int(runs):,} inputs in {seconds} s, {coverage} edges, {_verdict(ended, target)}", flush=True)
@@ -108,6 +109,8 @@ def _write_inputs(folder: Path, corpus: list[bytes]) -> None:
         (folder / str(number)).write_bytes(data)
 
 
-def _run(target: str, *options: str) -> "subprocess.CompletedProcess[str]":
+def _run(target: str, folder: str, *options: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "proof.fuzz_process", target, *options]
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    # libFuzzer ends the process at once: what that has made is removed with the folder.
+    variables = os.environ | {"TMPDIR": folder}
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=variables)

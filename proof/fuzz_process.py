@@ -11,12 +11,21 @@ import atheris  # type: ignore[import-not-found]  # installed for fuzzing alone
 import wonder.errors  # the package itself, which has nothing to fuzz
 
 _FUZZED = ("language", "definitions", "phases", "sandbox", "coordinator", "storage.pages", "storage.sqlite.entries")
+# What a target's functions import besides; to instrument all of it would take every target half a minute.
+_MORE = {
+    "operations": ("engine", "context", "storage", "operations", "app", "observe", "executor", "actions"),
+    "command_line": ("cli", "operations"),
+}
+_NOT_IMPORTED = ("typescript_worker", "__main__")
 
 with atheris.instrument_imports(include=["wonder"]):
     # Many modules are imported by the function that needs them first, which would be too late.
     for module in walk_packages(wonder.__path__, "wonder."):
-        if module.name.removeprefix("wonder.").startswith(_FUZZED) and "typescript_worker" not in module.name:
+        if module.name.removeprefix("wonder.").startswith(
+            _FUZZED + _MORE.get(sys.argv[1], ())
+        ) and not module.name.endswith(_NOT_IMPORTED):
             import_module(module.name)
+    from proof import fuzz_values
     from proof.fuzz_targets import survive
 
 
@@ -31,6 +40,7 @@ def run() -> None:
     """Fuzz until libFuzzer ends the process."""
     target = sys.argv[1]
     logging.disable()
+    fuzz_values.parts = 8
     atheris.Setup([sys.argv[0], *sys.argv[2:]], lambda data: _survive_soon(target, data))
     atheris.Fuzz()
 

@@ -8,12 +8,16 @@ can be stored, it leads where the filter thinks), the target asserts that.
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import Any, Final
 
 from proof.fuzz_answers import http_answers, mcp_answers, model_answers
+from proof.fuzz_definitions import context_tables, phase_form
+from proof.fuzz_operations import operations
 from proof.fuzz_places import addresses, queries, settings
+from proof.fuzz_processes import compiler_messages, transform_messages
+from proof.fuzz_streams import mcp_sessions, provider_streams
 from proof.fuzz_values import values
+from proof.fuzz_words import approvals, command_line, names, redaction, shown
 from wonder.actions.announcing import announce_kinds
 from wonder.actions.copied_values import take_value
 from wonder.definitions.catalog import Catalog
@@ -42,11 +46,6 @@ from wonder.language.templates import compile_template
 from wonder.language.values import canonical_json, check_value, encode_json, parse_json
 from wonder.phases.node_refs import dotted, query, trigger_ref
 from wonder.phases.refs import parse_ref
-from wonder.sandbox.pool_values import failure, is_worn, read_output
-from wonder.sandbox.typescript import CompileBudget
-from wonder.sandbox.typescript import _taken as take_compiled
-from wonder.sandbox.typescript_answers import read_answer
-from wonder.sandbox.typescript_process import CompilerLimits
 from wonder.storage.logged_facts import decode_facts, encode_facts
 from wonder.storage.pages import CURSOR_LENGTH_MAX, read_cursor, write_cursor
 from wonder.storage.sqlite.entries import SLOT_BYTES, entries_in, entry_of, has_name, named_by, page_of, slots_for
@@ -62,8 +61,6 @@ _SCOPE: Final[Any] = {
     "output": {},
     "item": {"price": 7},
 }
-# An order of the compiler without anybody who waits for it.
-_ORDER: Final[Any] = SimpleNamespace(source="type Input = {};", budget=CompileBudget())
 _NOW_MS: Final = 1_700_000_000_000
 _STEPS: Final = ("fetch", "fetch-items", "a.b", "x")
 
@@ -112,25 +109,6 @@ def phase_refs(data: bytes) -> None:
     assert parse_trigger_ref(trigger_ref(text, _STEPS)) == place, "a trigger reads what was meant"
     assert parse_dotted(dotted(place)) == place, "a path is read as it was written"
     compile_query(query(place))
-
-
-def transform_messages(data: bytes) -> None:
-    """Read what the process of a transform answers: a value, a failure, or neither."""
-    kind, content = data[:1], data[1:]
-    with suppress(WonderError):
-        check_value(read_output(content))
-    is_worn(kind, content)
-    failed = failure(kind, content, time_ms=1_000, memory_bytes=1 << 20)
-    check_value([str(failed), failed.details])
-    assert len(str(failed)) < 5_000, "a failure is told in a few words"
-
-
-def compiler_messages(data: bytes) -> None:
-    """Read what the process of the TypeScript compiler answers."""
-    answer, seconds = read_answer(data)
-    assert seconds >= 0, "time does not go back"
-    compiled = take_compiled(answer, _ORDER, CompilerLimits())
-    encode_json([compiled.input_schema, compiled.output_schema])
 
 
 def journal_entries_of_a_file(data: bytes) -> None:
@@ -214,6 +192,16 @@ TARGETS: Final[dict[str, Target]] = {
     "settings": lambda data: settings(data, _text(data)),
     "queries": lambda data: queries(_text(data)),
     "values": lambda data: values(_text(data)),
+    "phase_form": phase_form,
+    "context_tables": context_tables,
+    "operations": operations,
+    "command_line": lambda data: command_line(_text(data)),
+    "names": lambda data: names(_text(data)),
+    "approvals": approvals,
+    "shown": lambda data: shown(_text(data)),
+    "redaction": lambda data: redaction(_text(data)),
+    "mcp_sessions": mcp_sessions,
+    "provider_streams": provider_streams,
 }
 
 

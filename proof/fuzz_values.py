@@ -52,6 +52,8 @@ _TEMPLATES: Final = tuple(
     compile_template("{{input.x}} {{#each input.x}}{{this}}{{/each}} {{json input.x}}", escape=escape)
     for escape in ("none", "url")
 )
+parts: int = 1
+"""Each input is given to one of so many parts of the expressions; all of them take half a second."""
 _SECRET: Final = "sk-Zx9hidden7Q"  # of nobody
 _REDACTOR: Final = Redactor()
 _REDACTOR.add("KEY", _SECRET)
@@ -65,7 +67,7 @@ def values(text: str) -> None:
         found.append(parse_json(text))
     for value in found:
         scope: Any = {"input": {"x": value}, "state": {}, "output": {}}
-        for expression in _EXPRESSIONS:
+        for expression in _EXPRESSIONS[len(text) % parts :: parts]:
             with suppress(WonderError):
                 check_value(expression.evaluate(scope))
         for query in _QUERIES:

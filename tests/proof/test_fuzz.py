@@ -1,15 +1,23 @@
 """Every parser that takes text from outside survives what fuzzing has found and what reaches most of its code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from proof.fuzz import corpus_of
 from proof.fuzz_targets import TARGETS, survive
 
+from proof import fuzz_operations
 from wonder.language.paths import PathSyntax, compile_query
 from wonder.sandbox.pool_errors import TransformFailed
 from wonder.sandbox.pool_values import read_output
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed() -> Iterator[None]:
+    """Close what a target has opened."""
+    yield
+    fuzz_operations.close()
 
 
 @pytest.mark.parametrize("target", TARGETS)
