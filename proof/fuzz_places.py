@@ -1,11 +1,11 @@
 """Targets for places and for what an operator keeps: addresses, settings, keys, manifests, queries."""
 
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 import httpx2
@@ -21,13 +21,14 @@ from wonder.errors import WonderError
 from wonder.language.values import encode_json
 from wonder.objects.url import parse_objects_url
 from wonder.storage.exposure import check_file_system
+from wonder.storage.postgresql.backup import _without_password as without_password
 from wonder.storage.postgresql.query_syntax import parse_select
 from wonder.storage.querying.answers import checked_text
 from wonder.storage.querying.policy import CONTEXT_PREFIXES, FUNCTIONS, TABLES
 from wonder.storage.sealing import read_keys
 from wonder.storage.secrets import _scope
 from wonder.storage.sqlite import query_worker
-from wonder.storage.url import parse_url
+from wonder.storage.url import PostgresAddress, parse_url
 
 _SECRET: Final = "Zx9-hidden-7Q"  # of nobody
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -54,6 +55,21 @@ def addresses(text: str) -> None:
     for parse in (parse_url, parse_objects_url):
         with suppress(WonderError):
             parse(text)
+        for url in (
+            f"postgresql://u:{_SECRET}@{text}",
+            f"postgresql://h/d?{text}&password={_SECRET}",
+            f"s3://b/p?{text}&secret_access_key={_SECRET}",
+        ):
+            assert _SECRET not in _said(parse, url), "no password is shown"
+
+
+def _said(parse: Callable[[str], Any], url: str) -> str:
+    """Give what people see of an address: as it is shown, or why it is refused, and what another program is given."""
+    try:
+        address = parse(url)
+    except WonderError as error:
+        return str(error)
+    return str(address.shown) + (without_password(url)[0] if isinstance(address, PostgresAddress) else "")
 
 
 def settings(data: bytes, text: str) -> None:

@@ -49,6 +49,13 @@ def test_without_an_address_objects_are_beside_the_database() -> None:
         ("s3://bucket?endpoint=localhost:9000", "endpoint"),
         ("s3://bucket?anonymous=maybe", "'anonymous'"),
         ("s3://bucket?secret_access_key=hidden&broken", "can't be read"),
+        ("s3://bucket?secret_access_key=a&hidden", "can't be read"),
+        ("s3://bucket?secret_acess_key=hidden", "'secret_acess_key'"),
+        ("s3://bucket?endpoint=https://me:hidden@host&colour=red", "'colour'"),
+        ("key:hidden@bucket", "has no scheme"),
+        ("key:hidden@bucket://", "unknown scheme"),
+        ("file://me:hidden@host/x", "names a host"),
+        ("file:///x?key=hidden", "has options"),
         ("s3://bucket\n", "can't be shown"),
     ],
 )

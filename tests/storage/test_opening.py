@@ -69,6 +69,40 @@ def test_an_address_that_can_not_be_read_says_why(url: str, reason: str) -> None
 @pytest.mark.parametrize(
     "url",
     [
+        "me:s3cret@host/db",
+        "postgresql:/me:s3cret@host/db",
+        "postgres//me:s3cret@host/db",
+        "mysql://me:s3cret@host/db",
+        "mysql://host/db?password=s3cret",
+        "sqlite://me:s3cret@host/db",
+        "sqlite:///x.db?password=s3cret",
+        "postgresql://me:s3cret/x@host/db",
+        "postgresql://me:s3cret#x@host/db",
+        "postgresql://me:s3cret?x@host/db",
+        "postgresql://me:s3cret[@host/db",
+        "postgresql://me:s3cret",
+        "postgresql://me:s3cret@host/\x00",
+        "postgresql://me:s3cret@host/\udcff",
+    ],
+)
+def test_an_address_that_can_t_be_read_is_told_without_its_password(url: str) -> None:
+    """Most often a password with a sign in it that should have been escaped."""
+    with pytest.raises(BadDatabaseUrl) as refused:
+        parse_url(url)
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("sign", "/?#")
+def test_a_password_that_looks_like_a_port_is_not_shown(sign: str) -> None:
+    """`12/s3cret`: what seems to be the host is the user, and the rest of the password the database."""
+    parsed = parse_url(f"postgresql://me:12{sign}a=s3cret@host/db")
+    assert isinstance(parsed, PostgresAddress)
+    assert "s3cret" not in parsed.shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
         "postgresql://me:s3cret@host/db",
         "postgresql://host/db?user=me&password=s3cret",
     ],

@@ -11,6 +11,7 @@ _SECRET_OPTIONS: Final = frozenset({"secret_access_key", "session_token"})
 _TEXT_OPTIONS: Final = frozenset({"region", "access_key_id", *_SECRET_OPTIONS})
 _FLAG_OPTIONS: Final = {"virtual_hosted": "virtual_hosted_style_request", "anonymous": "skip_signature"}
 _FLAGS: Final = {"true": True, "false": False}
+_SHOWN_OPTIONS: Final = frozenset({"endpoint", "region", "access_key_id", *_FLAG_OPTIONS})
 
 
 @dataclass(frozen=True)
@@ -35,22 +36,23 @@ def parse_objects_url(url: str) -> DirectoryAddress | S3Address:
     """Read the address of an object store; raises BadObjectsUrl, which never shows a password."""
     scheme, separator, rest = url.partition("://")
     if any(not sign.isprintable() for sign in url):
-        raise BadObjectsUrl(scheme.encode("unicode_escape").decode() + "://…", "holds a character that can't be shown")
+        shown = f"{scheme.encode('unicode_escape').decode()}://…" if separator else "…"
+        raise BadObjectsUrl(shown, "holds a character that can't be shown")
     if not separator:
-        raise BadObjectsUrl(url, "has no scheme")
+        raise BadObjectsUrl(_hidden(url), "has no scheme")
     if scheme == "file":
         return _directory(url, rest)
     if scheme == "s3":
         return _s3(url)
-    raise BadObjectsUrl(f"{scheme}://…", f"has the unknown scheme {scheme!r}")
+    raise BadObjectsUrl(f"{_hidden(scheme)}://…", f"has the unknown scheme {_hidden(scheme)!r}")
 
 
 def _directory(url: str, rest: str) -> DirectoryAddress:
     # As in the address of a database: a path behind the third slash, absolute with a fourth or as usual for file://.
     if not rest.startswith("/"):
-        raise BadObjectsUrl(url, "names a host, and a folder is of this machine: write three slashes")
+        raise BadObjectsUrl(_hidden(url), "names a host, and a folder is of this machine: write three slashes")
     if "?" in rest or "#" in rest:
-        raise BadObjectsUrl(url, "has options, and a folder takes none")
+        raise BadObjectsUrl(_hidden(url), "has options, and a folder takes none")
     path = unquote(rest)
     if not path.strip("/") or "\0" in path:
         raise BadObjectsUrl(url, "names no folder of its own")
@@ -61,8 +63,10 @@ def _s3(url: str) -> S3Address:
     try:
         parts = urlsplit(url)
         options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-    except ValueError as error:
-        raise BadObjectsUrl("s3://…", f"can't be read ({error})") from None
+    except ValueError:
+        # Without the reason of Python's: that quotes the part which it can't read, perhaps one of a key with a &.
+        reason = "can't be read: its bucket or one of its options is invalid; write & in a key as %26"
+        raise BadObjectsUrl("s3://…", reason) from None
     shown = _masked(parts, options)
     if parts.username is not None or ":" in parts.netloc:
         raise BadObjectsUrl("s3://…", "has a user or a port, and only a bucket stands before the slash")
@@ -89,6 +93,14 @@ def _s3(url: str) -> S3Address:
 
 
 def _masked(parts: SplitResult, options: list[tuple[str, str]]) -> str:
-    shown = [(name, "***" if name in _SECRET_OPTIONS else value) for name, value in options]
+    # All but what is known to be no secret: a name may be misspelled.
+    shown = [(name, value if name in _SHOWN_OPTIONS and "@" not in value else "***") for name, value in options]
     netloc = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=netloc, query=urlencode(shown, safe="/*:"), fragment=""))
+
+
+def _hidden(url: str) -> str:
+    """Show as much of an address that can't be read as surely holds no key."""
+    if "@" in url:
+        return "…"
+    return url.partition("?")[0]

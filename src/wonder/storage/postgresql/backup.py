@@ -99,7 +99,7 @@ def _without_password(url: str) -> tuple[str, str | None]:
     name, _, password = user.partition(":")
     secrets = list(_passwords(options))
     kept = urlencode([one for one in options if one[0] not in SECRET_OPTIONS], safe="/")
-    bare = urlunsplit(parts._replace(netloc=f"{name}{separator}{host}", query=kept))
+    bare = urlunsplit(parts._replace(netloc=f"{name}{separator}{host}", query=kept, fragment=""))
     return bare, secrets[0] if secrets else (unquote(password) or None)
 
 
