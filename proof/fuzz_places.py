@@ -23,6 +23,7 @@ from wonder.objects.url import parse_objects_url
 from wonder.storage.exposure import check_file_system
 from wonder.storage.postgresql.backup import _without_password as without_password
 from wonder.storage.postgresql.query_syntax import parse_select
+from wonder.storage.queries import load_queries
 from wonder.storage.querying.answers import checked_text
 from wonder.storage.querying.policy import CONTEXT_PREFIXES, FUNCTIONS, TABLES
 from wonder.storage.sealing import read_keys
@@ -148,4 +149,6 @@ _REQUEST: Final = query_worker.Request(
     tables=sorted(TABLES),
     prefixes=[*CONTEXT_PREFIXES],
     functions=sorted(FUNCTIONS["sqlite"]),
+    names_sql=load_queries("sqlite")["query_names"],
+    view_sql=load_queries("sqlite")["query_view_definition"],
 )
