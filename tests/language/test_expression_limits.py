@@ -15,6 +15,7 @@ from wonder.language.expressions import (
     compile_expression,
 )
 from wonder.language.expressions.limits import MAX_LENGTH, MAX_NESTING
+from wonder.language.steps import Steps, begin, end
 
 NAMES = Names()
 
@@ -179,3 +180,43 @@ def test_a_text_that_is_nearly_a_moment_is_read_in_time_that_its_length_decides(
         assert evaluate("datetime(state.a)", a=f"2024-01-01 12:00{' ' * 100_000}{ending}") is None
     assert evaluate("datetime(state.a)", a=f"2024-01-01 12:00{' ' * 100_000}+01:00 ") == "2024-01-01 11:00:00"
     assert time.process_time() - begun < 10
+
+
+LONG = 400_000
+VERY_LONG = 1_500_000
+MANY = "".join(map(chr, range(0x20000, 0x20000 + 100)))
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "result"),
+    [
+        ("trim(state.text, state.cut)", {"text": "b" * VERY_LONG, "cut": "a" * VERY_LONG + "b"}, ""),
+        ("ltrim(state.text, state.cut)", {"text": "b" * VERY_LONG + "c", "cut": "a" * VERY_LONG + "b"}, "c"),
+        ("rtrim(state.text, state.cut)", {"text": "c" + "b" * VERY_LONG, "cut": "a" * VERY_LONG + "b"}, "c"),
+        ("trim(state.text, state.cut)", {"text": MANY + "c" + MANY, "cut": MANY}, "c"),
+        ("printf(state.text, 7)", {"text": "%" + "-+" * LONG + "3d|"}, "+7 |"),
+        ("printf(state.text, 7)", {"text": "%" + "+ " * LONG + "d"}, " 7"),
+    ],
+)
+def test_two_long_texts_are_never_held_against_each_other_character_by_character(
+    text: str, state: dict[str, Any], result: str
+) -> None:
+    began = time.process_time()
+    assert evaluate(text, **state) == result
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "text", ["printf(state.nothing)", "strftime(state.years, 0)", "unistr(state.escapes)", "printf(state.flags)"]
+)
+def test_what_a_long_format_does_is_counted(text: str) -> None:
+    """RES-6: a conversion that writes nothing takes its time all the same."""
+    state = {"nothing": "%n" * LONG, "years": "%Y" * LONG, "escapes": "\\0041" * LONG, "flags": "%" + "-" * 2 * LONG}
+    counted = Steps(10_000_000)
+    token = begin(counted)
+    try:
+        with suppress(ExpressionFailed):
+            evaluate(text, **state)
+    finally:
+        end(token)
+    assert counted.most - counted.left > LONG

@@ -1,5 +1,7 @@
 """JSONPath queries and dotted paths (CTX-5, CTX-6)."""
 
+import time
+
 import pytest
 
 from wonder.language.paths import MISSING, PathSyntax, QueryTooLarge, compile_query, parse_dotted
@@ -258,3 +260,23 @@ def test_a_path_error_says_what_where_and_how_to_mend_it() -> None:
         "'state.a-b' is not a path: unexpected '-' at character 8; "
         'put a name with other characters in double quotes: state."a-b"'
     )
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[" + "a-" * 400, "[^" + "--" * 400, "[" + r"\d-" * 200, "a" + "[a-b-]" * 150 + "["]
+)
+def test_a_class_without_an_end_is_seen_at_once(pattern: str) -> None:
+    """A hyphen could be read in two ways, so that 24 of them took 20 seconds."""
+    query = compile_query("$.rows[?match(@, $.pattern)]")
+    began = time.process_time()
+    assert query.find({"rows": ["a"], "pattern": pattern}) == []
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "other"),
+    [("[a-c]", "b", "-"), ("[-a]", "-", "b"), ("[a-]", "-", "b"), ("[^-a]", "b", "-"), (r"[\-x]+", "-x", "a")],
+)
+def test_hyphens_in_classes_mean_what_they_meant(pattern: str, matching: str, other: str) -> None:
+    query = compile_query("$.rows[?match(@, $.pattern)]")
+    assert query.find({"rows": [matching, other], "pattern": pattern}) == [matching]

@@ -1,10 +1,15 @@
 """Templates: Handlebars without HTML escaping (ACT-9)."""
 
+import time
+from contextlib import suppress
+from typing import Any
+
 import pytest
 from handlebars_cases import CASES, VALUES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wonder.language.steps import Steps, TooManySteps, begin, end
 from wonder.language.templates import TemplateSyntax, TemplateTooLarge, compile_template
 
 
@@ -245,3 +250,26 @@ def test_any_text_is_rendered_or_refused_clearly(pieces: list[str]) -> None:
         position = 0
         assert isinstance(template.render(VALUES), str)
     assert 0 <= position <= len(text)
+
+
+ROWS = list(range(100_000))
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"rows": ROWS, "x": {"a": 1}, "key": ["a" * 1_000_000, "b"]},
+        {"rows": ROWS, "x": [1], "key": "1" * 1_000_000},
+    ],
+    ids=["a list as a key", "a long number as a key"],
+)
+def test_res_6_long_keys_that_are_looked_up_in_every_turn_are_counted(scope: dict[str, Any]) -> None:
+    template = compile_template("{{#each rows}}{{#if (lookup ../x ../key)}}{{/if}}{{/each}}")
+    token = begin(Steps(5_000_000))
+    began = time.process_time()
+    try:
+        with suppress(TooManySteps):
+            template.render(scope)
+    finally:
+        end(token)
+    assert time.process_time() - began < 5

@@ -19,6 +19,10 @@ from wonder.language.expressions.moments import (
 )
 from wonder.language.expressions.numbers import is_same_integer, real_prefix
 from wonder.language.expressions.sql_values import SqlValue, built, text_of
+from wonder.language.steps import spend
+
+# A conversion takes as long as so many steps.
+_FIELD_STEPS: Final = 5
 
 
 def date(*arguments: SqlValue) -> str | None:
@@ -67,6 +71,7 @@ def strftime(template: SqlValue, *arguments: SqlValue) -> str | None:
     for literal, letter in _FIELDS.findall(text):
         written.append(literal)
         if letter:
+            spend(_FIELD_STEPS)
             convert = _CONVERSIONS.get(letter[1:])
             if convert is None:
                 return None

@@ -10,8 +10,11 @@ from wonder.language.expressions.json_text import quote_json
 from wonder.language.expressions.limits import MAX_TEXT
 from wonder.language.expressions.numbers import real_digits
 from wonder.language.expressions.sql_values import SqlValue, integer_of, real_of, storable, text_of
+from wonder.language.steps import spend
 
 _MAX_WIDTH = 0x7FFFFFFF
+# A conversion takes as long as so many steps, whether it writes something or not.
+_FIELD_STEPS = 5
 
 
 class _Field(NamedTuple):
@@ -70,6 +73,7 @@ def _parts(template: str, arguments: _Arguments) -> Iterator[bytes]:
             yield b"%"
             return
         field, at = _read_field(template, percent + 1, arguments)
+        spend(max(_FIELD_STEPS, at - percent))
         convert = _CONVERSIONS.get(field.letter)
         if convert is None:
             return
@@ -84,8 +88,9 @@ def _read_field(template: str, at: int, arguments: _Arguments) -> tuple[_Field, 
     while at < len(template):
         character = template[at]
         if character in "-+ #!0,":
+            # Each once: what is added to grows with the format, and was copied for each + or blank.
             flags = flags.replace("+", "").replace(" ", "") if character in "+ " else flags
-            flags += character
+            flags += character if character not in flags else ""
             at += 1
         elif character == "l":
             at += 2 if template[at + 1 : at + 2] == "l" else 1

@@ -17,7 +17,7 @@ _ATOM: Final = re.compile(
     r"""
     (?P<escape> \\(?:[()*+\-.?\[\\\]^nrt{|}] | [pP]\{[A-Z][a-z]?\}) )
   | (?P<common> \\[dDsSwW] )  # not in RFC 9485, and what everybody writes
-  | (?P<class>  \[\^?(?:-|(?:[^\[\\\]\-]|\\[()*+\-.?\[\\\]^nrt{|}]|\\[pP]\{[A-Z][a-z]?\}|\\[dDsSwW])-?)+\] )
+  | (?P<class>  \[\^?(?:-|[^\[\\\]\-]|\\[()*+\-.?\[\\\]^nrt{|}]|\\[pP]\{[A-Z][a-z]?\}|\\[dDsSwW])++\] )  # one way only
   | (?P<open>   \( )
   | (?P<close>  \) )
   | (?P<or>     \| )

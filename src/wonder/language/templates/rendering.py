@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from wonder.language.paths import MISSING, Missing
-from wonder.language.steps import spend
+from wonder.language.steps import spend, spend_on_text
 from wonder.language.templates.faults import TemplateTooLarge
 from wonder.language.values import JsonValue, encode_json
 
@@ -81,7 +81,8 @@ def member(value: Found, name: str) -> Found:
     if isinstance(value, list | str):
         if name == "length":
             return len(value)
-        if name.isascii() and name.isdigit() and len(name) < 10 and str(int(name)) == name and int(name) < len(value):
+        # The length first: to look at each of a million digits takes a millisecond, and may be asked for in every turn.
+        if len(name) < 10 and name.isascii() and name.isdigit() and str(int(name)) == name and int(name) < len(value):
             return value[int(name)]
     return MISSING
 
@@ -111,7 +112,10 @@ def text_of(value: Found) -> str:
             return _number_text(value)
         case list():
             spend(len(value))
-            return ",".join([text_of(element) for element in value])
+            text = ",".join([text_of(element) for element in value])
+            # Not only what is written: `{{#if (lookup x list)}}` makes the text and writes nothing.
+            spend_on_text(len(text))
+            return text
         case _:
             return "[object Object]"
 
