@@ -45,6 +45,27 @@ async def test_res_6_a_run_fails_when_it_has_written_as_many_bytes_as_it_may(sto
         assert 20_000 < written < 40_000
 
 
+async def test_res_6_what_metrics_write_counts_as_written(store_url: str) -> None:
+    """Each with dimensions of its own is a row of its own."""
+
+    def measures(length: int) -> dict[str, object]:
+        dimensions = {"number": "{{state.n}}", "text": "x" * length}
+        metric = {"kind": "emit_metric", "implementation": {"metric_name": "m", "value": 1, "dimensions": dimensions}}
+        nodes = {"a": update(**{"state.n": "coalesce(state.n, 0) + 1"}), "b": {"action": metric}, "c": update()}
+        again = {"from": "b", "to": "a", "condition": "state.n < 100"}
+        return bundle(
+            f"measures-{length}", nodes, [{"from": "a", "to": "b"}, again, {"from": "b", "to": "c", "priority": 1}]
+        )
+
+    written = []
+    async with running(store_url) as wonder:
+        for length in (0, 900):
+            run = await wonder.start(await wonder.deploy(measures(length)))
+            assert (await run.wait()).status == "completed"
+            written.append((await load_header(wonder.store, run.id)).bytes_written)
+    assert 90_000 <= written[1] - written[0] < 95_000
+
+
 async def test_res_6_a_pure_loop_fails_while_others_go_on(store_url: str) -> None:
     async with running(store_url, text=text) as wonder:
         await settle(wonder, run_limits={"pure_steps": 3_000})

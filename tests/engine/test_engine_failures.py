@@ -232,6 +232,12 @@ def test_a_metric_that_is_no_number_or_too_large_to_be_added_up_fails_its_node(v
     assert player.of(SendMetric) == []
 
 
+def test_a_dimension_of_a_metric_has_at_most_so_many_characters() -> None:
+    node = {"kind": "emit_metric", "metric_name": "m", "value": 1, "dimensions": {"d": "{{input.text}}"}}
+    assert Player(workflow({"a": node}, [])).start({"text": "x" * 1_000}).error is None
+    assert Player(workflow({"a": node}, [])).start({"text": "x" * 1_001}).error == "TEMPLATE_TOO_LARGE"
+
+
 def test_ctl_20_a_run_does_so_many_pure_nodes_in_one_turn() -> None:
     compiled = workflow(
         {"a": {"updates": [("state.n", "coalesce(state.n, 0) + 1")]}},

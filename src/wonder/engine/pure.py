@@ -7,6 +7,7 @@ from wonder.engine.failure import Failure
 from wonder.engine.writing import Draft, WriteTarget
 from wonder.errors import WonderError
 from wonder.language.expressions import Expression, Names, compile_expression
+from wonder.language.keys import KEY_BYTES_MAX
 from wonder.language.schemas import Schema, shape_at
 from wonder.language.templates import Template, compile_template
 from wonder.language.values import JsonValue, check_value, encode_json
@@ -88,7 +89,8 @@ class MetricAction:
         else:
             self.expression = compile_expression(implementation.value.expr, names)
         self.dimensions: dict[str, Template] = {
-            name: compile_template(text) for name, text in (implementation.dimensions or {}).items()
+            name: compile_template(text, output_max=KEY_BYTES_MAX)
+            for name, text in (implementation.dimensions or {}).items()
         }
         self.reads_branch = bool(self.dimensions) or _reads_branch(self.expression)
 

@@ -8,6 +8,7 @@ from wonder.actions.protocol import TASK_NAMES, ActionKind, Metric, TaskContext,
 from wonder.definitions.records.actions import ActionDef
 from wonder.engine.pure import METRIC_MAX, MetricNotNumber
 from wonder.language.expressions import Expression, compile_expression
+from wonder.language.keys import KEY_BYTES_MAX
 from wonder.language.templates import compile_template
 from wonder.language.values import JsonValue
 
@@ -32,7 +33,10 @@ class MetricEmission:
             if isinstance(configured.value, MetricExpression)
             else configured.value
         )
-        self._dimensions = [(name, compile_template(text)) for name, text in (configured.dimensions or {}).items()]
+        self._dimensions = [
+            (name, compile_template(text, output_max=KEY_BYTES_MAX))
+            for name, text in (configured.dimensions or {}).items()
+        ]
 
     def apply(self, context: TaskContext, emit: Callable[[Metric], None]) -> TaskContext:
         """Emit the metric and return the context as it is; raises MetricNotNumber or ExpressionFailed."""

@@ -25,6 +25,9 @@ class MetricRows:
         digest = sha256(written.encode()).hexdigest()[:32]
         key = (record.project_id, decision.name, digest, now_ms - now_ms % MINUTE_MS)
         value = decision.value
+        if key not in self._sums:
+            # A row of the run's as any other, and with dimensions of its choice a new one each time.
+            record.written += len(written)
         _, count, total, least, most = self._sums.get(key, (written, 0, 0.0, value, value))
         self._sums[key] = (written, count + 1, total + value, min(least, value), max(most, value))
 
