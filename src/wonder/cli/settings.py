@@ -120,8 +120,10 @@ def database_setting(flag: str | None) -> Setting:
     found = found_database(flag)
     if found.origin in ("default", FILE):
         # Imported here, because it loads the database driver, which `--help` does not need.
-        from wonder.cli.trusting import check_own
+        from wonder.cli.trusting import check_not_linked, check_own
 
+        if found.origin == "default":
+            check_not_linked(found.value)
         check_own(found.value)
     return found
 

@@ -35,6 +35,34 @@ class NotYourDatabase(WonderError):
         self.path = path
 
 
+class LinkedDatabase(WonderError):
+    """The database of the working directory is a link to one elsewhere, which nobody has named."""
+
+    code = "NOT_YOUR_DATABASE"
+
+    def __init__(self, link: Path) -> None:
+        super().__init__(
+            f"{link} is a symbolic link to {visible(str(link.resolve()))}, so it is not used: a link in a repository "
+            "could lead to a database of yours that allows more than you would allow here. If you made the link, name "
+            f"the database: --db sqlite:///{visible(str(_linked_file(link)))}, or WONDER_DATABASE_URL. If it came with "
+            "a repository or an archive, remove it"
+        )
+        self.link = link
+
+
+def _linked_file(link: Path) -> Path:
+    found = link.resolve()
+    return found / "wonder.db" if found.is_dir() else found
+
+
+def check_not_linked(url: str) -> None:
+    """Raise LinkedDatabase if the database of the working directory, or its folder, is a symbolic link."""
+    path = file_of(url)
+    for link in (path.parent, path) if path else ():
+        if link.is_symlink():
+            raise LinkedDatabase(link)
+
+
 def check_own(url: str) -> None:
     """Raise NotYourDatabase unless this user created or trusts the database; on a terminal, ask once.
 
