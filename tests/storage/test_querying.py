@@ -310,6 +310,13 @@ async def test_the_server_itself_sees_what_a_query_names() -> None:
     assert "pg_locks" not in queries["query_locks"].partition("FROM")[2]
 
 
+async def test_a_value_that_python_has_none_for_is_an_error_of_the_query(door: Door) -> None:
+    """A date of PostgreSQL's may be in the year 99999."""
+    if not door.is_sqlite:
+        refused = await door.refusals(["SELECT CAST('99999-01-01' AS date)"])
+        assert "the query failed: year 99999 is out of range" in next(iter(refused.values()))
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 async def test_a_query_can_be_given_up_at_any_time(door: Door, seconds: float) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"

@@ -38,6 +38,9 @@ class Select(NamedTuple):
 def parse_select(sql: str) -> Select:
     """Parse a query; raises QueryRefused if it is anything but one SELECT with functions that are allowed."""
     pgparse = _parser()
+    if "\0" in sql:
+        # The parser stops there, and the protocol's message would go on behind it.
+        raise QueryRefused("the query has the character U+0000; leave it out")
     if any(len(signs) > _SIGNS_MAX for signs in _SIGNS.findall(sql)):
         raise QueryRefused(f"the query has more than {_SIGNS_MAX:,} signs of operators in a row; put blanks in between")
     try:

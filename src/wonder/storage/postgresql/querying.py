@@ -86,7 +86,8 @@ async def _connected(address: PostgresAddress, limits: Limits) -> AsyncIterator[
         raise QueryRefused(f"the query failed: {error}; `wonder query --tables` lists what can be read") from None
     except asyncpg.ReadOnlySQLTransactionError:
         raise QueryRefused("only queries that read are possible here; write one SELECT") from None
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    # A date in the year 99999 is one for PostgreSQL, and none for Python.
+    except (OSError, ValueError, OverflowError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise QueryRefused(f"the query failed: {error}") from None
     finally:
         if connection is not None:
