@@ -87,6 +87,6 @@ async def _take_what_was_logged(store: Store) -> None:
     assert lease is not None, "nobody else has the file"
     engine = Engine(store, lease, FunctionRegistry(), new_ulid, runs="none")
     engine.coordinator.tasks.mine = set()
-    await engine.runs.recovery.take_untaken()
+    await engine.collaborators.recovery.take_untaken()
     await engine.close()
     await lease.release()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Final, NamedTuple, TypeVar
 
 from proof.torn_writes import half_written
-from wonder.storage.store import Dialect, Entry, Fence, Journal, Reader, Row, Settle, Store, Transaction, Value
+from wonder.storage.store import Dialect, Entry, FactJournal, Fence, Reader, Row, Settle, Store, Transaction, Value
 
 CRASHED: Final = 86
 """The exit status of a process that ended at its point."""
@@ -102,7 +102,7 @@ class CrashingStore:
         await self.operation(f"end of {inner.last}", end, writes=True)
 
     @property
-    def _store_journal(self) -> Journal:
+    def _store_journal(self) -> FactJournal:
         assert self._store.journal is not None
         return self._store.journal
 

@@ -71,6 +71,6 @@ def sizes_of(engine: Engine) -> dict[str, int]:
         "own runs": len(coordinator.tasks.mine or ()),
         "in background": len(coordinator.background),
         "tasks under way": engine.executor.under_way,
-        "requests under way": engine.runs.orders.requests_under_way,
-        "keys held": len(engine._idempotency._claims) + len(engine.runs.starter._starts._holders),
+        "requests under way": engine.collaborators.orders.requests_under_way,
+        "keys held": len(engine._idempotency._claims) + len(engine.collaborators.starter._starts._holders),
     }

@@ -100,7 +100,7 @@ async def test_a_caller_that_can_t_be_loaded_does_not_keep_an_engine_from_beginn
     """Its sub-workflow was never stored, so each engine looks at it first."""
 
     async with running(store_url, give=give) as wonder:
-        monkeypatch.setattr(wonder.engine.runs.calls, "call", lambda run, order: None)
+        monkeypatch.setattr(wonder.engine.collaborators.calls, "call", lambda run, order: None)
         stuck = await wonder.start(await wonder.deploy(CALLER))
         await wonder.engine.coordinator.durable()
     load = recovery.load_runs

@@ -34,7 +34,7 @@ async def test_inv_2_a_commit_that_was_asked_for_does_not_begin_while_another_is
         first, second = [await coordinator.residency.get(run.id) for run in runs]
         assert first
         assert second
-        admission, resumed = wonder.engine.runs.starter.admission, 0
+        admission, resumed = wonder.engine.collaborators.starter.admission, 0
         note_status = admission.note_status
 
         def interfere(run: LiveRun, status: str) -> None:

@@ -180,7 +180,7 @@ async def test_inv_4_a_task_that_a_worker_has_is_not_given_to_one_again(store_ur
         nodes = {"first": calls("work"), "then": calls("work")}
         run = await wonder.start(await wonder.deploy(bundle("works", nodes, line(*nodes))))
         for _ in range(3):
-            await wonder.engine.runs.recovery.resume(run.id)
+            await wonder.engine.collaborators.recovery.resume(run.id)
         await asyncio.sleep(0.05)
         assert begun == 1
         gate.set()

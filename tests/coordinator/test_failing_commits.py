@@ -295,7 +295,7 @@ async def test_nobody_hears_of_a_run_whose_start_failed_in_the_moment_when_anoth
     """CTL-17, INV-3: not even by the answer to a request, which is written down in a commit of its own."""
     async with running(store_url) as wonder:
         assert wonder.engine
-        workflow, starter = await wonder.deploy(bundle("one", {"only": update()})), wonder.engine.runs.starter
+        workflow, starter = await wonder.deploy(bundle("one", {"only": update()})), wonder.engine.collaborators.starter
         accept = Starts.accept
         lost = [Accepted("0" * 26, False)]
 
@@ -363,7 +363,7 @@ async def test_an_engine_whose_lease_is_anothers_writes_nothing_and_says_so(
         assert "the engine stops" in caplog.text
         assert await wonder.store.query("SELECT count(*) FROM events") == before
         with pytest.raises(EngineStopped):
-            await engine.runs.outside.cancel(run.id)
+            await engine.collaborators.outside.cancel(run.id)
         with pytest.raises(WonderError):
             await engine.coordinator.durable()
 

@@ -295,7 +295,7 @@ async def test_a_run_that_goes_on_meanwhile_takes_no_second_event(store_url: str
 
     async def look_twice() -> None:
         assert wonder.engine
-        twice.append(asyncio.create_task(wonder.engine.runs.outside.reconcile()))
+        twice.append(asyncio.create_task(wonder.engine.collaborators.outside.reconcile()))
         await until_read(stores[0], "waits_with_kept_event")
 
     async with watched(store_url, stores) as wonder:

@@ -100,15 +100,15 @@ async def test_ctl_16_a_large_run_is_cancelled_without_being_loaded(
         await no_run_in_memory(wonder)
     async with running(store_url) as wonder:
         engine, store = wonder.engine, wonder.store
-        monkeypatch.setattr(engine.runs.unloaded, "_loaded_max", 5)
+        monkeypatch.setattr(engine.collaborators.unloaded, "_loaded_max", 5)
         loaded: list[str] = []
-        restored = engine.runs.starter.restored
+        restored = engine.collaborators.starter.restored
 
         async def noting(run: LoadedRun) -> LiveRun:
             loaded.append(run.header.id)
             return await restored(run)
 
-        monkeypatch.setattr(engine.runs.starter, "restored", noting)
+        monkeypatch.setattr(engine.collaborators.starter, "restored", noting)
         children = [child.id for child in await children_of_run(store, run.id)]
         assert len(children) == 3
         items = await inbox_of_run(store, run.id)

@@ -191,12 +191,12 @@ async def test_what_starts_and_the_engines_own_looks_need_settles_nothing(
         await reached.wait()
         rows = in_tables(works.url)
         engine = wonder.engine
-        await engine.runs.starter.program(workflow.workflow_def_id, None)
+        await engine.collaborators.starter.program(workflow.workflow_def_id, None)
         monkeypatch.setattr(starting, "_SETTINGS_MS", -1)
-        await engine.runs.starter.settings(workflow.project_id)
+        await engine.collaborators.starter.settings(workflow.project_id)
         await engine.resources.tenancy(workflow.project_id)
-        await engine.runs.scheduler.look()
-        await engine.runs.orders.look_for_requests()
+        await engine.collaborators.scheduler.look()
+        await engine.collaborators.orders.look_for_requests()
         assert in_tables(works.url) == rows
         assert dict(rows).get("completed", 0) < 8
         go_on.set()

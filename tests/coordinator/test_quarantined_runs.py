@@ -50,12 +50,12 @@ async def test_a_run_is_suspect_when_its_process_dies_again_before_it_goes_forwa
             row = RunDeaths(run.id, deaths, quick, sequence + since, taken_ms)
             await store_deaths(store, [row], engine._lease.fence)
         engine._lease.owner_died = True
-        await engine.runs.quarantine.count()
+        await engine.collaborators.quarantine.count()
         found = (await load_deaths(store)).get(run.id)
         assert (found and (found.deaths, found.quick)) == counted
         assert engine.coordinator.residency.set_aside == ({run.id} if is_suspect else set())
         engine._lease.owner_died = False
-        await engine.runs.quarantine.count()
+        await engine.collaborators.quarantine.count()
         assert not await load_deaths(store), "an engine that was closed leaves nothing to blame a run for"
         engine.coordinator.residency.set_aside.clear()
         gate.set()
@@ -83,9 +83,9 @@ async def test_suspects_are_held_back_for_longer_than_the_process_before_lived(
         rows = [RunDeaths(header.id, 2, 2, header.sequence, taken_ms) for header in headers]
         await store_deaths(store, rows, engine._lease.fence)
         engine._lease.owner_died = True
-        await engine.runs.quarantine.count()
+        await engine.collaborators.quarantine.count()
         assert engine.coordinator.residency.held_back == {max(run.id for run in runs)}
-        assert trial_ms <= engine.runs.quarantine.trial_ms <= trial_ms + 20_000
+        assert trial_ms <= engine.collaborators.quarantine.trial_ms <= trial_ms + 20_000
         engine.coordinator.residency.held_back.clear()
         gate.set()
         for run in runs:

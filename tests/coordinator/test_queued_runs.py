@@ -83,7 +83,7 @@ async def test_a_run_that_is_queued_with_an_earlier_id_while_others_start_is_not
             found = await queued_runs(*of, **page)
             if found == [second.id] and not late:
                 monkeypatch.setattr(engine.coordinator, "new_id", lambda: "0" * 26)
-                late.append((await engine.runs.starter.start(sleeper, {})).run_id)
+                late.append((await engine.collaborators.starter.start(sleeper, {})).run_id)
             return found
 
         monkeypatch.setattr(admission, "queued_runs", look)

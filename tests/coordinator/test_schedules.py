@@ -259,7 +259,7 @@ async def test_a_paused_schedule_starts_nothing_and_does_not_catch_up_when_it_is
         assert (await pause(app, "often", "for a reason")).note == "for a reason"
     async with running(store_url, work=quick) as wonder:
         assert wonder.engine
-        await wonder.engine.runs.scheduler.look()
+        await wonder.engine.collaborators.scheduler.look()
         assert await inputs(wonder) == []
         assert not (await resume(wonder, "often")).paused
         one = await settled(wonder)
@@ -337,7 +337,7 @@ async def test_a_schedule_that_is_changed_while_it_catches_up_does_nothing_more_
         await until(lambda: _true_of(inputs(wonder), count))
         assert wonder.engine
         # Behind the turn that is under way.
-        await wonder.engine.runs.scheduler.look()
+        await wonder.engine.collaborators.scheduler.look()
         runs = await inputs(wonder)
         outputs: list[Any] = [(await wonder.wait(run_id)).output for run_id in runs]
         assert len(runs) == count
@@ -373,7 +373,7 @@ async def test_a_deleted_schedule_starts_nothing_and_its_name_is_free(store_url:
         await delete(app, "often")
     async with running(store_url, work=quick) as wonder:
         assert wonder.engine
-        await wonder.engine.runs.scheduler.look()
+        await wonder.engine.collaborators.scheduler.look()
         assert await inputs(wonder) == []
         fields = {"workflow": "report", "every_ms": 10 * MINUTE, "input": {"at": "@time"}}
         again = await create_schedule(wonder, "often", fields, replaces=False)
@@ -476,7 +476,7 @@ async def test_ten_thousand_schedules_that_are_not_due_cost_one_look(store_url: 
             )
         assert wonder.engine
         counting = _count_reads(wonder)
-        assert await wonder.engine.runs.scheduler.look() == LOOK_MS
+        assert await wonder.engine.collaborators.scheduler.look() == LOOK_MS
         assert counting() == (2, 1)
 
 

@@ -131,9 +131,13 @@ class Application(OpenProject):
         if engine := self.engine:
             # With the workflow at hand, which an order would have to load again.
             with suppress(EngineStopped, LeaseLost):
-                accepted = await engine.runs.starter.start(workflow, given, idempotency_key=idempotency_key)
-                if not accepted.is_new and engine.coordinator.tasks.mine is not None and engine.runs.starter.takes_on:
-                    await engine.runs.recovery.resume(accepted.run_id)
+                accepted = await engine.collaborators.starter.start(workflow, given, idempotency_key=idempotency_key)
+                if (
+                    not accepted.is_new
+                    and engine.coordinator.tasks.mine is not None
+                    and engine.collaborators.starter.takes_on
+                ):
+                    await engine.collaborators.recovery.resume(accepted.run_id)
                 return Run(accepted.run_id, self.wait)
         sources = self.claim.function_sources if self.claim else None
         order = StartRun(
@@ -201,7 +205,7 @@ class Application(OpenProject):
         if engine := self.engine:
             # When it lost its lease it has written nothing, so the one that has it now can do it instead.
             with suppress(EngineStopped, LeaseLost):
-                return await engine.runs.orders.carry_out(order)
+                return await engine.collaborators.orders.carry_out(order)
         return await self._request(order)
 
     def _started(self, result: Any) -> Run:

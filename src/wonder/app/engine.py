@@ -104,7 +104,7 @@ class Engine:
         self.worker = LocalWorker(store, self.executor, self._registry)
         self.stopped = asyncio.Event()
         """Set when the lease is another's: nothing is taken or written any more."""
-        self.runs = Collaborators(
+        self.collaborators = Collaborators(
             store,
             lease,
             self.worker,
@@ -114,7 +114,7 @@ class Engine:
             on_stop=self.stopped.set,
             function_sources=functions.sources,
         )
-        self.coordinator = self.runs.coordinator
+        self.coordinator = self.collaborators.coordinator
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self._keeping: asyncio.Task[None] | None = None
         self._recovered = asyncio.Event()
@@ -125,16 +125,16 @@ class Engine:
         self._keeping = asyncio.create_task(self._keep_going())
         if self._runs != "all":
             self.coordinator.tasks.mine = set()
-            self.runs.starter.takes_on = self._runs == "own"
+            self.collaborators.starter.takes_on = self._runs == "own"
         if self._runs == "all":
-            await self.runs.quarantine.count()
-        await self.runs.recovery.take_untaken()
+            await self.collaborators.quarantine.count()
+        await self.collaborators.recovery.take_untaken()
         await self._spending.recover()
         if self._secrets:
             await self._secrets.recall()
         if self._runs == "all":
-            await self.runs.quarantine.set_aside()
-            await self.runs.recovery.recover()
+            await self.collaborators.quarantine.set_aside()
+            await self.collaborators.recovery.recover()
         self._recovered.set()
 
     async def close(self) -> None:
@@ -209,20 +209,20 @@ class Engine:
         return self._lease_ms / 3_000
 
     async def _look_for_requests(self) -> float:
-        await self.runs.orders.look_for_requests()
+        await self.collaborators.orders.look_for_requests()
         return _REQUESTS_SECONDS
 
     async def _look_for_timers(self) -> float:
-        return min(await self.runs.recovery.load_timers() / 1_000, _TIMERS_SECONDS)
+        return min(await self.collaborators.recovery.load_timers() / 1_000, _TIMERS_SECONDS)
 
     async def _look_for_queued(self) -> float:
-        self.runs.starter.admission.look()
+        self.collaborators.starter.admission.look()
         return _QUEUES_SECONDS
 
     async def _look_for_schedules(self) -> float:
         # How many runs of a project go is known then (RES-6).
         await self._recovered.wait()
-        return await self.runs.scheduler.look() / 1_000
+        return await self.collaborators.scheduler.look() / 1_000
 
     async def _tidy(self) -> float:
         """Forget events and idempotency records that have expired, and answers that nobody came for."""

@@ -107,7 +107,7 @@ class EngineClaim:
 
     async def _resume(self, engine: Engine) -> None:
         for run_id in sorted(self._started):
-            await engine.runs.recovery.resume(run_id)
+            await engine.collaborators.recovery.resume(run_id)
             # The engine knows its own runs from here on, until they have ended.
             self._started.discard(run_id)
 

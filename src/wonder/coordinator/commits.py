@@ -121,7 +121,7 @@ class GroupCommit:
             asyncio.get_running_loop().call_soon(self._begin_in_turn)
 
     def begin(self, *, to_tables: bool = False) -> None:
-        """Store the open batch now, unless a commit is under way; for who knows that nothing more is about to come."""
+        """Commit the open batch now, not at the end of this turn of the loop; does nothing during another commit."""
         # One commit at a time: what is decided later may not be stored before what it stands on.
         if self._committing is not None or self._stopped is not None or self.writer.batch.is_empty:
             return

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from wonder.coordinator.commits import GroupCommit
 from wonder.coordinator.live import LiveRun
-from wonder.coordinator.logged_facts import may_be_logged
+from wonder.coordinator.loggable import may_be_logged
 from wonder.engine.facts import Fact, TaskCompleted
 from wonder.storage.logged_facts import LoggedFact, decode_facts, logged_fact
 from wonder.storage.runs.leases import Lease

@@ -15,7 +15,7 @@ from wonder.coordinator.errors import CommitFailed, RunNotLive
 from wonder.coordinator.facts_log import FactsLog
 from wonder.coordinator.failures import Failures
 from wonder.coordinator.live import LiveRun
-from wonder.coordinator.logged_facts import LoggedIds
+from wonder.coordinator.loggable import LoggedIds
 from wonder.coordinator.residency import Residency
 from wonder.coordinator.stopping import StopFlag
 from wonder.coordinator.tasks import Tasks

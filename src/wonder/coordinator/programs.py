@@ -29,7 +29,7 @@ class Program(Struct, frozen=True):
     workflow: CompiledWorkflow
     plan: ContextPlan
     loggable: frozenset[str]
-    """The nodes that lead to one other task (coordinator/logged_facts.py)."""
+    """The nodes that lead to one other task (coordinator/loggable.py)."""
 
 
 class Programs:

@@ -8,7 +8,7 @@ from wonder.coordinator.facts_log import FactsLog
 from wonder.coordinator.failures import Failures
 from wonder.coordinator.inbox import Inbox
 from wonder.coordinator.live import LiveRun
-from wonder.coordinator.logged_facts import working_token
+from wonder.coordinator.loggable import working_token
 from wonder.coordinator.residency import Residency
 from wonder.coordinator.tasks import Tasks
 from wonder.engine.decide import redispatch

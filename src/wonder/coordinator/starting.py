@@ -124,7 +124,10 @@ class Starter:
             await self._coordinator.durable()
 
     def begin(self, new_run: NewRun, program: Program, settings: ProjectSettings, *, is_ours: bool = True) -> None:
-        """Put a run that was accepted into the open batch, with all that follows from its start."""
+        """Put an accepted run into the open batch; it is durable with the next commit.
+
+        A root run starts now or is queued (admission.py); a sub-workflow starts now.
+        """
         coordinator = self._coordinator
         run = live_run(new_run, program, settings)
         if is_ours:

@@ -78,9 +78,10 @@ class RunWriter:
         return not self._fresh and (self._has_only_facts or self.batch.is_empty)
 
     def commit(self, *, to_tables: bool = False) -> ClosedBatch | None:
-        """Make the open batch durable: None if it is that now, otherwise it is once the closed batch was stored.
+        """Make the open batch durable.
 
-        Raises what kept it from being logged: then the open batch has to be given up (`abandon`).
+        Returns None if logging made it durable; otherwise a ClosedBatch, which the caller must `store()`. Raises what
+        kept it from being logged: then the open batch has to be given up (`abandon`).
         """
         if not to_tables and self._log():
             return None

@@ -68,7 +68,7 @@ class Store(Reader, Protocol):
         """Give what reads the tables as they are, for what is never logged: definitions, settings, requests."""
 
     @property
-    def journal(self) -> "Journal | None":
+    def journal(self) -> "FactJournal | None":
         """Give the journal that makes facts durable sooner than rows; None for a database that has none."""
 
     @property
@@ -103,7 +103,7 @@ class InPlaceReader(Protocol):
         """Run a named query that finds a row or two by their key, here and now; None if it would have to wait."""
 
 
-class Journal(Protocol):
+class FactJournal(Protocol):
     """What makes facts durable before their rows are in the tables; for the owner of the engine's lease."""
 
     def log(self, entry: bytes, fence: Fence) -> bool:
@@ -116,7 +116,10 @@ class Journal(Protocol):
     async def commit(
         self, batch: Iterable[Entry], *, fence: Fence | None = None, independent: bool = False, settles: bool | None
     ) -> None:
-        """Write a batch as `Store.commit` does; `settles` says whether the tables then have all that was logged."""
+        """Write a batch as `Store.commit` does; `settles` says whether the tables then have all that was logged.
+
+        None is for others than the engine: what was logged is settled first, as by `Store.commit`.
+        """
 
     async def inherit(self) -> list[bytes]:
         """Give what was logged, in order, and was not settled by the owner before; for who has just claimed the lease.

@@ -267,6 +267,7 @@ async def _write(connection: Connection, sql: str, rows: Sequence[Sequence[Value
 
 @contextmanager
 def _fenced() -> Iterator[None]:
+    """Report a lost lease: the combined statement divides by the number of the fence's rows, which is 0 then."""
     try:
         yield
     except asyncpg.DivisionByZeroError as error:

@@ -14,7 +14,7 @@ from wonder.storage.queries import Queries
 from wonder.storage.sqlite import jobs
 from wonder.storage.sqlite.entries import SLOT_BYTES
 from wonder.storage.sqlite.jobs import Asked, Job, Statement
-from wonder.storage.sqlite.journal import Journal
+from wonder.storage.sqlite.journal import JournalFile
 from wonder.storage.store import Entry, Fence
 
 # On a disk where commits take less than this, one of few rows is made without changing threads: the loop waits for it
@@ -44,7 +44,7 @@ class Wanted:
 class Commits:
     """Commits of one store, one after the other."""
 
-    def __init__(self, journal: Journal, queries: Queries, database: str, busy_ms: int) -> None:
+    def __init__(self, journal: JournalFile, queries: Queries, database: str, busy_ms: int) -> None:
         self._journal, self._queries = journal, queries
         self._database, self._busy_ms = database, busy_ms
         # How long commits of few rows take, as it was with the last ones; before the first, the disk is taken for slow.

@@ -35,7 +35,7 @@ _LEFT_OUT: Final = 1 << 20
 log = logging.getLogger("wonder.storage")
 
 
-class Journal:
+class JournalFile:
     """What a store knows of the journal: its own file, where it ends, and how far the tables have it."""
 
     def __init__(self, queries: Queries, database: Path) -> None:

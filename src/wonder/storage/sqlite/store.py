@@ -19,7 +19,7 @@ from wonder.storage.sqlite.commits import FEW_ROWS, Commits
 from wonder.storage.sqlite.connection import connect
 from wonder.storage.sqlite.damage import Left
 from wonder.storage.sqlite.errors import translated
-from wonder.storage.sqlite.journal import Journal, settle_old_entries
+from wonder.storage.sqlite.journal import JournalFile, settle_old_entries
 from wonder.storage.sqlite.reading import SqliteReader
 from wonder.storage.sqlite.threads import ConnectionThreads
 from wonder.storage.sqlite.transaction import SqliteTransaction
@@ -51,7 +51,7 @@ class SqliteStore(SqliteReader):
         self._set_up_commits(address.path)
 
     def _set_up_commits(self, path: Path) -> None:
-        self._journal = Journal(self._queries, path)
+        self._journal = JournalFile(self._queries, path)
         self._commits = Commits(self._journal, self._queries, self.address, self._busy_ms)
         self._checkpoints = Checkpoints(partial(connect, SqliteAddress(path), busy_seconds=0))
         self._journal.on_first_settling = self._checkpoints.ask
@@ -71,7 +71,7 @@ class SqliteStore(SqliteReader):
 
     @property
     def journal(self) -> "SqliteStore":
-        """Give itself: an SQLite database has a journal."""
+        """Give itself: the store is the FactJournal; the file that it writes to is `_journal`."""
         return self
 
     @property
