@@ -8,6 +8,7 @@ import pytest
 import wonder
 from support.definitions import workflow
 from wonder.cli.main import main
+from wonder.language.values import JsonValue
 from wonder.operations.catalogue import UnknownOperation
 from wonder.operations.declaring import InputNotAccepted
 
@@ -31,6 +32,32 @@ async def test_an_unknown_operation_and_an_invalid_input_are_rejected(store_url:
             await wonder.call(app, "runs.lst")
         with pytest.raises(InputNotAccepted, match=r"the input of runs.show is not accepted"):
             await wonder.call(app, "runs.show", run=1)
+
+
+async def test_an_operation_whose_input_has_a_name_is_called_like_any_other(store_url: str) -> None:
+    async with wonder.open(store_url, runs="none") as app:
+        await app.deploy(DONE)
+        shown = await wonder.call(app, "workflows.show", name=str(DONE["workflow"]["name"]))
+        assert isinstance(shown, dict)
+        assert shown["name"] == DONE["workflow"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "given", "reason"),
+    [
+        ("runs.list", {"limit": 10**5_000}, "limit does not fit into 64 bits"),
+        ("runs.list", {"limit": 10**20_000}, "the limit is 10,000"),
+        ("engine.status", {"run_ids": "\ud800"}, "a lone surrogate"),
+        ("runs.show", {"run_id": "a\x00"}, r"U\+0000"),
+        ("runs.start", {"workflow": "w", "input": float("nan")}, "nan is not a JSON number"),
+    ],
+)
+async def test_an_input_that_is_not_json_is_rejected(
+    store_url: str, operation: str, given: dict[str, JsonValue], reason: str
+) -> None:
+    async with wonder.open(store_url, runs="none") as app:
+        with pytest.raises(InputNotAccepted, match=reason):
+            await wonder.call(app, operation, **given)
 
 
 async def test_the_command_line_prints_what_a_call_gives(

@@ -33,7 +33,7 @@ class UnknownOperation(WonderError):
         self.name = name
 
 
-async def call(application: Application, name: str, **given: JsonValue) -> JsonValue:
+async def call(application: Application, name: str, /, **given: JsonValue) -> JsonValue:
     """Call an operation of an open application, such as `runs.list`; return its output as `--json` prints it.
 
     A stream returns the list of its items. Raises UnknownOperation, InputNotAccepted, or what the operation raises.

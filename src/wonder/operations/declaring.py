@@ -15,11 +15,13 @@ from msgspec import Struct
 
 from wonder.app.application import Application
 from wonder.errors import WonderError
-from wonder.language.values import JsonValue
+from wonder.language.values import BadValue, JsonValue, check_value
 
 Role: TypeAlias = Literal["viewer", "operator", "author", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """Each may do what those before it may."""
+
+_INTEGER_END = 2**63
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -75,9 +77,15 @@ class Declared(Generic[Given, Result]):
     def read(self, given: JsonValue) -> Given:
         """Read its input from JSON; raises InputNotAccepted."""
         try:
-            return msgspec.convert(given, self.input)
-        except msgspec.ValidationError as error:
+            # Checked first: msgspec accepts strings and numbers that JSON does not have.
+            read = msgspec.convert(check_value(given), self.input)
+        except (BadValue, msgspec.ValidationError) as error:
             raise InputNotAccepted(self.name, str(error)) from None
+        for key in _integers(self.input):
+            value = getattr(read, key)
+            if isinstance(value, int) and not -_INTEGER_END <= value < _INTEGER_END:
+                raise InputNotAccepted(self.name, f"{key} does not fit into 64 bits")
+        return read
 
     def schemas(self) -> dict[str, Any]:
         """Give the JSON Schemas of its input and its output, with the definitions that they share."""
@@ -116,6 +124,11 @@ class DatabaseOperation(Declared[Given, Result]):
     async def __call__(self, place: Place, given: Given) -> Result:
         """Do it."""
         return await self.function(place, given)
+
+
+def _integers(form: type[Any]) -> tuple[str, ...]:
+    """Give the fields that are integers: Python's have no end, and those of databases and messages do."""
+    return tuple(one.name for one in msgspec.structs.fields(form) if int in (one.type, *get_args(one.type)))
 
 
 _DECLARED: dict[str, Declared[Any, Any]] = {}
