@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from support.nursery import Nursery, last_told
 from support.postgres import PostgresServer
 from support.systems import assert_sound, bundle, calls, line, running, until
+from wonder import open as open_wonder
 from wonder.app.backup import make_backup
 from wonder.app.backup_manifest import MANIFEST
 from wonder.app.restoring import check_backup, restore_backup
+from wonder.cli.main import main
 from wonder.storage.backup_errors import BackupDamaged, BackupFailed
 from wonder.storage.opening import open_store
 from wonder.storage.url import SqliteAddress, parse_url
@@ -156,7 +159,7 @@ async def test_a_damaged_backup_is_noticed_and_nothing_is_restored(
     good = (folder / database).read_bytes()
     (folder / database).unlink()
     os.mkfifo(folder / database)
-    with pytest.raises(BackupDamaged, match="it is no file"):
+    with pytest.raises(BackupDamaged, match="it is not a regular file"):
         await restore_backup(folder, empty_url, f"file://{tmp_path}/objects-2", unseen)
     (folder / database).unlink()
     (folder / database).write_bytes(good)
@@ -174,6 +177,43 @@ async def test_a_manifest_can_t_name_files_outside_of_its_backup(store_url: str,
     (folder / MANIFEST).write_text(text.replace(f'"{name}"', '"../secret"'))
     with pytest.raises(BackupDamaged, match="no name of a file"):
         await check_backup(folder, unseen)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a link to a device"])
+async def test_a_manifest_that_never_ends_is_not_read(tmp_path: Path, kind: str) -> None:
+    # A process of its own, with little memory and time: without the check it would take all there is.
+    if kind == "a pipe":
+        os.mkfifo(tmp_path / MANIFEST)
+    else:
+        (tmp_path / MANIFEST).symlink_to("/dev/zero")
+    program = (
+        "import resource, sys; from pathlib import Path; from wonder.app.backup_manifest import read_manifest\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))\n"
+        "read_manifest(Path(sys.argv[1]))"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, str(tmp_path), stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        _, errors = await asyncio.wait_for(process.communicate(), 30)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert b"is no backup: manifest.json can't be read: it is not a regular file" in errors
+
+
+async def test_a_restored_backup_can_t_send_escape_sequences_to_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/one.db"
+    async with open_wonder(url):
+        await make_backup(url, None, tmp_path / "backup", unseen)
+    manifest = json.loads((tmp_path / "backup" / MANIFEST).read_text())
+    (tmp_path / "backup" / MANIFEST).write_text(json.dumps({**manifest, "made_at": "\x1b[2J\nnow"}))
+    capsys.readouterr()
+    assert await asyncio.to_thread(main, ["restore", str(tmp_path / "backup"), "--check", "--db", url]) == 0
+    assert r"made at \x1b[2J\nnow, sqlite" in capsys.readouterr().out
 
 
 async def test_nothing_is_restored_over_what_is_there(

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from hashlib import file_digest
+from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
@@ -71,7 +72,8 @@ class Manifest(Struct, frozen=True):
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a backup; raises BackupFailed."""
     try:
-        content = (folder / MANIFEST).read_bytes()
+        with _opened(folder / MANIFEST) as file:
+            content = file.read()
     except OSError as error:
         reason = error.strerror or error
         raise BackupFailed(f"{folder} is no backup: {MANIFEST} can't be read: {reason}; name its folder") from None
@@ -111,11 +113,17 @@ def check_files(folder: Path, manifest: Manifest) -> None:
 
 def file_entry(path: Path) -> FileEntry:
     """Read a file's size and digest."""
-    # Without waiting: a pipe in its place would never end.
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no file")
+    with _opened(path) as file:
         return FileEntry(os.fstat(file.fileno()).st_size, file_digest(file, "sha256").hexdigest())
+
+
+def _opened(path: Path) -> BufferedReader:
+    # Without waiting, and no device: a pipe in its place, or a link to /dev/zero, would never end.
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 class _Form(Struct):

@@ -12,7 +12,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from wonder.cli.copying import shown_progress
-from wonder.cli.output import color, count, print_output
+from wonder.cli.output import color, count, print_output, visible
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.operations.backups import BackupFolder, check_with_progress, restore_with_progress
 from wonder.operations.declaring import Place
@@ -41,7 +41,7 @@ def run(given: Namespace) -> int:
         return 0
     done = "no errors" if given.check else "restored"
     print(
-        f"{color('good', '✓')} {given.folder}: {done}; made at {backup.made_at}, {backup.database}, "
+        f"{color('good', '✓')} {given.folder}: {done}; made at {visible(backup.made_at)}, {visible(backup.database)}, "
         f"{count(backup.objects.count, 'content')} of artifacts"
     )
     if not given.check:
