@@ -139,6 +139,8 @@ def test_an_alias_gives_a_copy_so_that_no_part_of_the_value_is_shared() -> None:
         ("a: !!str 1\nb: !foo {}\nc: ! x", [("YAML_TAG", 1, 4), ("YAML_TAG", 2, 4), ("YAML_TAG", 3, 4)]),
         ("!!python/object/apply:os.system ['true']", [("YAML_TAG", 1, 1)]),
         ("!!map {a: 1}", [("YAML_TAG", 1, 1)]),
+        ("%TAG !a! x\n" * 101 + "---\na: 1", [("YAML_TAG", 101, 1)]),
+        ("a: 1\n...\n" + "".join(f"%TAG !{n}! x\r" for n in range(101)) + "---\na: 1", [("YAML_TAG", 103, 1)]),
         # aliases
         ("a: *x", [("YAML_ALIASES", 1, 4)]),
         ("a: &x [1, *x]", [("YAML_ALIASES", 1, 11)]),

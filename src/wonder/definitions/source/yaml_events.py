@@ -1,6 +1,7 @@
 """The YAML parser's events for one text, with its complaints made readable and its YAML 1.1 habits fixed."""
 
 import re
+from itertools import islice
 from typing import Final
 
 from yaml import CBaseLoader, MarkedYAMLError
@@ -12,6 +13,9 @@ from wonder.definitions.source.faults import FaultList, Unreadable
 _NOT_PRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 # Line breaks to YAML 1.1 and its parsers, plain characters to YAML 1.2: hidden from the parser while it works.
 _OLD_BREAKS: Final = "\x85\u2028\u2029"
+# The parser compares each %TAG directive with all before it. They are useless here, as tags are not allowed.
+_TAG_DIRECTIVE: Final = re.compile(r"(?:\A|[\r\n])%TAG")
+_TAG_DIRECTIVES_MAX: Final = 100
 _PRIVATE_USE: Final = range(0xF0000, 0xF0100)
 
 
@@ -24,6 +28,10 @@ class YamlEvents:
         self._shown = {ord(stand_in): chr(character) for character, stand_in in self._hidden.items()}
         if found := _NOT_PRINTABLE.search(source.text):
             raise self._unprintable(found)
+        directives = islice(_TAG_DIRECTIVE.finditer(source.text), _TAG_DIRECTIVES_MAX, None)
+        if directive := next(directives, None):
+            message = f"more than {_TAG_DIRECTIVES_MAX} %TAG directives"
+            raise faults.stop("YAML_TAG", directive.end() - len("%TAG"), message, "remove them; tags are not allowed")
         self._parser = CBaseLoader(source.text.translate(self._hidden) if self._hidden else source.text)
 
     def next(self) -> Event:
