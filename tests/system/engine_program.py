@@ -5,6 +5,7 @@ OUTPUT, WHAT, ARGUMENT…]` gives the process's id, `["wait", ID]` how it ended 
 """
 
 import asyncio
+import faulthandler
 import json
 import os
 import signal
@@ -36,6 +37,7 @@ KEYS = ["one", "two", "three"]
 ITEMS = [0, 1, 2]
 TRIGGERED = 1_000
 LEASE_MS = 400
+HANGS_SECONDS = 120
 
 _INNER = bundle(
     "inner",
@@ -401,6 +403,8 @@ def _be(output: str, what: str, *arguments: str) -> None:
         descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
+        # One that hangs ends, and says where: its test would wait for it for ever.
+        faulthandler.dump_traceback_later(HANGS_SECONDS, exit=True)
         asyncio.run(_DOES[what](*arguments))
         code = 0
     except BaseException:
