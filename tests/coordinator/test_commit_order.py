@@ -79,7 +79,7 @@ async def test_ret_3_a_timer_whose_commit_was_stored_but_not_acknowledged_fires_
         # The commit of the start is the first, that of the sleep the second.
         stores[0].fail(2, ConnectionLost("commit"), "after")
         run = await wonder.start(workflow)
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(15):
             assert (await run.wait()).status == "completed"
         assert stores[0].hits == 1
         await no_run_in_memory(wonder)

@@ -87,9 +87,10 @@ def test_a_person_can_extend_the_budget_where_the_project_asks_one(capsys: pytes
     assert command(capsys, "project", "set", "budget.on_exceeded", "human_gate")[0] == 0
     status, shown = command(capsys, *RUN)
     assert status == 3
-    hints = [line for line in shown.splitlines() if "wonder answer" in line]
+    # Some are shown twice where the run comes to rest more than once, as it may on a busy machine.
+    hints = {shlex.split(line)[2]: line for line in shown.splitlines() if "wonder answer" in line}
     assert len(hints) == 9
-    for hint in hints:
+    for hint in hints.values():
         assert command(capsys, *shlex.split(hint)[1:])[0] == 0
     status, shown = command(capsys, *RUN)
     assert status == 3

@@ -90,12 +90,18 @@ async def test_a_client_takes_over_when_the_owner_closes(store_url: str) -> None
         pass
     async with open_wonder(store_url) as owner, open_wonder(store_url) as client:
         assert client.engine is None
-        workflow = await owner.deploy(bundle("sleeps", {"sleep": waits("sleep", {"ms": 200})}))
+        workflow = await owner.deploy(bundle("asks", {"ask": waits("human_input", {"prompt": "?", "schema": {}})}))
         run = await client.start(workflow)
+        item = await open_item(client, run)
         await owner.claim.leave()
-        async with asyncio.timeout(20):
+
+        async def has_taken_over() -> bool:
+            return client.engine is not None
+
+        await until(has_taken_over, 60)
+        await client.answer(item.id, 7)
+        async with asyncio.timeout(60):
             assert (await run.wait()).status == "completed"
-        assert client.engine
     await assert_sound(store_url)
 
 

@@ -98,7 +98,7 @@ async def test_a_stream_that_says_nothing_for_ever_is_cut_off_in_time() -> None:
     await fails(repeats(STREAM, b": still here\n\n", 0.01), "PROVIDER_TIMEOUT", retryable=True, timeout_ms=200)
     await fails(repeats(STREAM, openai_event(""), 0.01), "PROVIDER_TIMEOUT", retryable=True, timeout_ms=200)
     await fails(hangs, "PROVIDER_TIMEOUT", retryable=True, timeout_ms=200)
-    assert asyncio.get_running_loop().time() - started < 4
+    assert asyncio.get_running_loop().time() - started < 60  # without the limit it would take ten minutes
 
 
 async def test_a_compressed_flood_is_cut_off() -> None:
