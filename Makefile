@@ -29,8 +29,10 @@ sample: $(READY) ## set up, then have texts judged by a scripted model; no key i
 	@echo "Next: answer with $(BIN)/wonder answer ITEM '{\"accept\": true}', and run 'make sample' again: it goes on with the same run."
 	@echo "samples/judges/README.md goes through it step by step."
 
+# With bytecode kept, also where the environment forbids it: each worker would else compile all tests, for ten seconds.
 test: $(READY) ## set up, then run all tests, on SQLite and on a real PostgreSQL
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.cache/bytecode \
+	  $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(READY) ## format, lint, types and import direction
 	$(BIN)/ruff format --check .
@@ -59,7 +61,7 @@ bench: $(READY) ## compile if there is a C compiler, then measure, as a table an
 simulate: $(READY) ## simulate N seeds (default 20,000) with injected failures
 	$(BIN)/python -m simulation --seeds 0-$(N)
 
-soak: $(READY) ## run all kinds of real failures with new seeds for MINUTES (default 20)
+soak: $(READY) ## run all kinds of real failures and deep tests with new seeds for MINUTES (default 20)
 	$(BIN)/python -m proof soak --minutes $(MINUTES)
 
 clean: ## remove the virtual environment and caches

@@ -26,6 +26,8 @@ SWITCH = "WONDER_COMPILED"
 # How much the C compiler is to think about it, 0 to 3; the tests of a wheel need no fast one.
 LEVEL = "WONDER_COMPILED_LEVEL"
 SOURCE = Path(__file__).parent / "src"
+# Only the modules of these folders, separated by commas; a test compiles few of them, which takes seconds.
+ONLY = "WONDER_COMPILED_ONLY"
 # The rooms that decide and make rows. They only compute, which is what a compiler makes quicker; what waits for disks,
 # networks and tasks stays Python.
 FOLDERS = ("context", "engine", "language", "language/paths", "storage/runs")
@@ -70,7 +72,8 @@ class CompiledModules(BuildHookInterface[Any]):
 
 def compiled_modules() -> list[Path]:
     """List the modules that are compiled."""
-    found = [path for name in FOLDERS for path in sorted((SOURCE / "wonder" / name).glob("*.py"))]
+    chosen = [name for name in os.environ.get(ONLY, "").split(",") if name]
+    found = [path for name in chosen or FOLDERS for path in sorted((SOURCE / "wonder" / name).glob("*.py"))]
     return [path for path in found if is_compiled(path)]
 
 

@@ -26,6 +26,8 @@ class Slice:
     command: tuple[str, ...]
     counted: Callable[[str], int] | None = None
     """Reads the count out of what was printed, where it is not the one that was asked for."""
+    hangs_seconds: float = 600.0
+    """A program that takes longer than this hangs."""
 
     def count_in(self, printed: str) -> int:
         """Say how many there were."""
@@ -104,6 +106,27 @@ def _runs_loaded(printed: str) -> int:
     return int(found[1]) if found else 0
 
 
+def _tests(seed: int, number: int, smallest: bool) -> Slice:
+    """Have tests try ten times as much as in the suite, with other values than there."""
+    chosen = (
+        ["tests/language/test_targets.py"] if smallest else ["tests/language", "tests/definitions", "tests/context"]
+    )
+    command = ("pytest", "--deep", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", *chosen)
+    return Slice("tests", "tests", 0, seed, command, _tests_passed, 1_800.0)
+
+
+def _compiled(seed: int, number: int, smallest: bool) -> Slice:
+    """Compile all that is compiled in a wheel, and run the tests of it, in the first round: nothing in it is random."""
+    chosen = ["-k", "stay_as_they_are"] if smallest or number else []
+    command = ("pytest", "--deep", "-p", "no:cacheprovider", "tests/compiled", *chosen)
+    return Slice("compiled", "tests", 0, seed, command, _tests_passed, 3_600.0)
+
+
+def _tests_passed(printed: str) -> int:
+    found = re.search(r"\b(\d+) passed\b", printed)
+    return int(found[1]) if found else printed.count(".")
+
+
 _Make = Callable[[int, int, bool], Slice]
 _MAKES: Final[dict[str, _Make]] = {
     "simulation": _simulation,
@@ -116,5 +139,7 @@ _MAKES: Final[dict[str, _Make]] = {
     "clocks": _proof("clocks", "processes", 8, 2),
     "disk_full": _disk_full,
     "load": _load,
+    "tests": _tests,
+    "compiled": _compiled,
 }
 KINDS: Final = tuple(_MAKES)

@@ -27,7 +27,6 @@ import apsw
 from proof.nursery import ROOT
 from proof.slices import KINDS, Slice, slices_of
 
-_HANGS_SECONDS: Final = 600.0
 _CLEANS_UP_SECONDS: Final = 30.0
 _SHOWN: Final = 30
 _HEAD: Final = f"{'at':>7}  {'what':<16}{'of':<12}{'count':>7}{'violations':>12}{'seconds':>9}  seed"
@@ -94,7 +93,7 @@ class Soak:
 
     def _run_one(self, one: Slice) -> None:
         began, output = time.monotonic(), self._folder / f"{one.kind}-{one.seed}.txt"
-        status = _status_of([sys.executable, "-m", *one.command], output)
+        status = _status_of([sys.executable, "-m", *one.command], output, one.hangs_seconds)
         printed = output.read_text(errors="replace")
         violations = 0 if status == 0 else one.violations_in(printed)
         seconds, number = time.monotonic() - began, one.count_in(printed)
@@ -127,7 +126,7 @@ class Soak:
         yield f"all of it again: {again}"
 
 
-def _status_of(command: Sequence[str], output: Path) -> int | None:
+def _status_of(command: Sequence[str], output: Path, seconds: float) -> int | None:
     """Run a program to its end, and give its exit status; None if it had to be ended."""
     with output.open("w") as file:
         # A group of its own, so that Ctrl-C reaches us alone and it is ended as it should be.
@@ -135,7 +134,7 @@ def _status_of(command: Sequence[str], output: Path) -> int | None:
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
         )
         try:
-            return process.wait(_HANGS_SECONDS)
+            return process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
         finally:

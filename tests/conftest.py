@@ -1,15 +1,20 @@
 """What all tests share: a real PostgreSQL, and an empty store on each database."""
 
+import asyncio
+import gc
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
 
 import wonder.actions  # noqa: F401  # announces the kinds of action to the rooms below it
 from support.postgres import PostgresServer, start_postgres
-from support.stores import migrated_template, remove_sqlite_files
+from support.stores import CopiedDatabases, migrated_template, remove_sqlite_files
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store
 
@@ -21,9 +26,32 @@ STATE = TemporaryDirectory(prefix="wonder-state-")
 os.environ["XDG_STATE_HOME"] = STATE.name
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes minutes, so that it is not alone at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("takes_minutes") is None)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--deep`."""
+    parser.addoption("--deep", action="store_true", help="run what takes minutes, and try more (`make soak` does)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say how much is tried; in the suite the same in each run, so that none fails by chance."""
+    os.environ["WONDER_DEEP"] = "1" if config.getoption("deep") else "0"
+    settings.register_profile("suite", derandomize=True, deadline=None)
+    settings.register_profile("deep", deadline=None)
+    settings.load_profile("deep" if config.getoption("deep") else "suite")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that it is not alone at the end; leave out what takes minutes."""
+    if not config.getoption("deep"):
+        left_out = [item for item in items if item.get_closest_marker("deep")]
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
+        config.hook.pytest_deselected(items=left_out)
+    items.sort(key=lambda item: item.get_closest_marker("takes_long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what lives as long as the test run: thousands of tests and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +82,26 @@ def postgres_template(postgres_server: PostgresServer) -> str:
     return migrated_template(postgres_server)
 
 
+@pytest.fixture(scope="session")
+def copied_databases(postgres_server: PostgresServer, postgres_template: str) -> CopiedDatabases:
+    """Databases of PostgreSQL with all tables, which are emptied and used again: that is faster than a copy each."""
+    return CopiedDatabases(postgres_server, postgres_template)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with all migrations applied, to be copied: that is faster than migrating each."""
+    path = tmp_path_factory.mktemp("template") / "wonder.db"
+
+    async def migrate() -> None:
+        await (await open_store(f"sqlite:///{path}")).close()
+
+    # A thread of its own, because a session's fixture may come while a test's event loop runs.
+    with ThreadPoolExecutor() as threads:
+        threads.submit(asyncio.run, migrate()).result()
+    return path
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of a database without Wonder's tables, on each kind of database."""
@@ -68,13 +116,13 @@ def empty_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of an empty database with all tables, on each kind of database."""
     if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "wonder.db")
         yield f"sqlite:///{tmp_path / 'wonder.db'}"
         remove_sqlite_files(tmp_path / "wonder.db")
         return
-    server: PostgresServer = request.getfixturevalue("postgres_server")
-    name = server.create_database(template=request.getfixturevalue("postgres_template"))
-    yield server.url(name)
-    server.drop_database(name)
+    databases: CopiedDatabases = request.getfixturevalue("copied_databases")
+    with databases.one() as url:
+        yield url
 
 
 @pytest.fixture

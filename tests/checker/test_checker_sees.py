@@ -435,7 +435,7 @@ TABLE: list[tuple[str, str, str, Spoil]] = [
 )
 async def test_every_broken_rule_is_reported_with_its_run(spoiler: Spoiler, rule: str, name: str, spoil: Spoil) -> None:
     await spoil(spoiler)
-    found = await spoiler.check()
+    found = await spoiler.check_until(rule, spoiler.runs[name])
     assert (rule, spoiler.runs[name]) in {(one.rule, one.run_id) for one in found}, "\n".join(map(str, found))
 
 
@@ -467,7 +467,7 @@ async def test_a_context_that_is_not_the_one_of_the_events_is_reported(spoiler: 
 )
 async def test_rows_of_runs_that_are_not_there_are_reported(spoiler: Spoiler, table: str) -> None:
     await spoiler.sql(f"UPDATE {table} SET run_id = 'gone' WHERE run_id = (SELECT min(run_id) FROM {table})")
-    assert ("orphans", "gone") in {(one.rule, one.run_id) for one in await spoiler.check()}
+    assert ("orphans", "gone") in {(one.rule, one.run_id) for one in await spoiler.check_until("orphans", "gone")}
 
 
 async def test_a_child_whose_caller_is_not_there_is_reported(spoiler: Spoiler) -> None:

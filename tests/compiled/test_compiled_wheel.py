@@ -71,30 +71,49 @@ def test_modules_that_would_be_something_else_when_compiled_stay_as_they_are(
     assert not hook.is_compiled(path)
 
 
-@pytest.mark.takes_minutes
+def install(target: Path, **settings: str) -> dict[str, str]:
+    """Install a compiled wheel into a folder; gives an environment in which it is used."""
+    uv = Path(sys.executable).with_name("uv")
+    command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--no-deps", "--reinstall"]
+    subprocess.run(
+        [*command, "--no-build-isolation", "--target", target, ROOT],
+        env=os.environ | {"WONDER_COMPILED": "1", "WONDER_COMPILED_LEVEL": "0"} | settings,
+        check=True,
+        timeout=1_800,
+    )
+    given = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return given | {"PYTHONPATH": str(target)}
+
+
+def judge(environment: dict[str, str], *tests: str) -> None:
+    """Run tests with what an environment has installed."""
+    judged = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", CHOSEN, *tests],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1_800,
+    )
+    assert judged.returncode == 0, judged.stdout[-5_000:]
+
+
+@pytest.mark.takes_long
+@pytest.mark.skipif(not CAN_COMPILE, reason="there is no C compiler, or Python has no headers")
+def test_a_wheel_of_some_compiled_modules_passes_their_tests(tmp_path: Path) -> None:
+    """All of them take minutes: see below."""
+    environment = install(tmp_path / "compiled", WONDER_COMPILED_ONLY="language/paths")
+    assert list((tmp_path / "compiled" / "wonder" / "language" / "paths").glob("*.so"))
+    judge(environment, "tests/language/test_paths.py")
+
+
+@pytest.mark.deep
 @pytest.mark.skipif(not CAN_COMPILE, reason="there is no C compiler, or Python has no headers")
 def test_a_compiled_wheel_passes_the_tests_of_what_is_compiled(tmp_path: Path) -> None:
-    uv = Path(sys.executable).with_name("uv")
-    target = tmp_path / "compiled"
-    install = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--no-deps", "--reinstall"]
-    environment = os.environ | {"PYTHONPATH": str(target)}
-    subprocess.run(
-        [*install, "--no-build-isolation", "--target", target, ROOT],
-        env=os.environ | {"WONDER_COMPILED": "1", "WONDER_COMPILED_LEVEL": "0"},
-        check=True,
-        timeout=900,
-    )
+    environment = install(tmp_path / "compiled")
     told = subprocess.run(
         [sys.executable, "-m", "wonder", "--version"], env=environment, capture_output=True, text=True, check=True
     )
     assert told.stdout.endswith(" (compiled)\n")
-    judged = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", CHOSEN, *JUDGES],
-        cwd=ROOT,
-        env={name: value for name, value in environment.items() if not name.startswith("PYTEST_")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-    assert judged.returncode == 0, judged.stdout[-5_000:]
+    judge(environment, *JUDGES)

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.contexts import create, read, schemas, updates, values, write
+from support.depth import tries
 from wonder.context.plan import changed_paths, plan_context
 from wonder.language.values import canonical_json
 from wonder.storage.store import Store
@@ -21,8 +22,7 @@ class RollBack(Exception):
 
 
 @settings(
-    max_examples=200,
-    deadline=None,
+    max_examples=tries(70, 700),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(chance=st.data())

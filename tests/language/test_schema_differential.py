@@ -7,9 +7,10 @@ import jsonschema_rs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.depth import tries
 from wonder.language.schemas import Mismatch, assignable
 
-PAIRS = settings(max_examples=1_000, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+PAIRS = settings(max_examples=tries(400, 4_000), suppress_health_check=list(HealthCheck))
 
 NAMES = st.sampled_from(["a", "b", "c"])
 SCALARS = st.sampled_from([{"type": name} for name in ("string", "number", "integer", "boolean", "null")])
@@ -112,8 +113,8 @@ def compare(mismatches: list[Mismatch], proved: str, pair: tuple[Any, Any], agre
 
 
 def check_agreed(agreed: Counter[str]) -> None:
-    assert agreed["yes"] > 150, agreed
-    assert agreed["no"] > 300, agreed
+    assert agreed["yes"] > 100, agreed
+    assert agreed["no"] > 150, agreed
     assert agreed["not shown"] < 10, agreed
     assert agreed["unknown to the prover"] < 150, agreed
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from support.depth import tries
 from support.schema_samples import fitting_value, random_document
 from wonder.language.schemas import closest, compile_validator, schema_faults, shape_at
 
@@ -177,7 +178,7 @@ def paths_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[s
 
 def test_a_path_that_a_fitting_value_has_is_never_absent_and_its_value_fits_what_is_known():
     seen = {"known": 0, "open": 0}
-    for seed in range(3_000):
+    for seed in range(tries(1_200, 12_000)):
         random = Random(seed)
         schema = random_document(random)
         validator = compile_validator(closed(schema))
@@ -190,7 +191,7 @@ def test_a_path_that_a_fitting_value_has_is_never_absent_and_its_value_fits_what
                 assert shape.kind != "absent", (seed, schema, value, path)
                 assert compile_validator(shape.schema).is_valid(part), (seed, schema, value, path, shape)
                 seen[shape.kind] += bool(path)
-    assert min(seen.values()) > 1_000
+    assert min(seen.values()) > 400
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ WORKFLOWS = ["everything", "cancelled", "charges"]
 
 
 # So many of each, chosen by the seed; all of them take a minute.
-@pytest.mark.parametrize(("database", "count"), [("sqlite", 20), ("postgresql", 12)])
+@pytest.mark.parametrize(("database", "count"), [("sqlite", 12), ("postgresql", 8)])
 def test_a_run_ends_the_same_way_whichever_write_its_process_ends_with(database: str, count: int) -> None:
     """INV-1, INV-2, INV-3, INV-4, CTL-16, RET-4: before, during or after an operation that writes."""
     # A program of its own: it forks, which a process of tests with its threads should not.
@@ -23,4 +23,4 @@ def test_a_run_ends_the_same_way_whichever_write_its_process_ends_with(database:
     rows = [line.split() for line in finished.stdout.splitlines()]
     reached = {row[0]: int(row[4]) for row in rows if len(row) == 7 and row[0] in WORKFLOWS}
     assert set(reached) == set(WORKFLOWS)
-    assert min(reached.values()) >= 8
+    assert min(reached.values()) >= 6

@@ -9,4 +9,4 @@ def test_an_engine_goes_on_by_itself_when_its_server_was_killed_and_is_back(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """INV-1, INV-2."""
-    assert postgres_kills.main(["--count", "3", "--seed", "5"]) == 0, capfd.readouterr().out
+    assert postgres_kills.main(["--count", "2", "--seed", "5"]) == 0, capfd.readouterr().out

@@ -14,6 +14,7 @@ from simulation.plays import PLAYS
 from simulation.scenario import OF_RUNS, SCHEDULED, TRIGGERED, Scenario, Simulator, play_of, scenario_of
 from simulation.shrinking import replay_command, shrink
 
+from support.depth import tries
 from wonder.coordinator import scheduling
 from wonder.coordinator.commits import GroupCommit
 from wonder.coordinator.failures import Failures
@@ -26,11 +27,11 @@ from wonder.engine.evolve import EVOLVERS
 from wonder.storage.schedules import LiveFiring
 from wonder.storage.sqlite import jobs as sqlite_jobs
 
-SEEDS = 500
+SEEDS = tries(300, 2_000)
 FOUND_WITHIN = 200
 # Seeds in which a commit may fail while another run has a task under way: which, changes with every operation more.
 LOSE = (812, 1297, 1322, 2359, 2432, 2698, 2764, 3508, 4217)
-ROUNDS = 3
+ROUNDS = tries(2, 20)
 
 
 @pytest.fixture(scope="module")

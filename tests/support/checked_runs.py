@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -296,6 +297,16 @@ class Spoiler:
     async def check(self) -> list[Violation]:
         """Check all runs."""
         return [violation async for violation in check_runs(self.store, Count())]
+
+    async def check_until(self, rule: str, run_id: str) -> list[Violation]:
+        """Check runs until the one is found of which this rule is broken; gives all that was found before it too."""
+        found = []
+        async with aclosing(check_runs(self.store, Count())) as violations:
+            async for violation in violations:
+                found.append(violation)
+                if (violation.rule, violation.run_id) == (rule, run_id):
+                    break
+        return found
 
 
 async def open_spoiler(url: str, runs: dict[str, str]) -> Spoiler:
