@@ -280,3 +280,11 @@ def _seconds(hides: Redactor, text: str) -> float:
     begun = time.process_time()
     hides.text(text)
     return time.process_time() - begun
+
+
+def test_a_secret_of_several_lines_may_hold_what_is_not_unicode() -> None:
+    """As it comes from a command line or an environment that is not UTF-8."""
+    secret = "\udcff first line of it\nthe second line"
+    made = redactor(secret)
+    for line in secret.splitlines():
+        assert line not in made.text(f"found {line} there")

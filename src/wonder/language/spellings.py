@@ -29,7 +29,7 @@ def spellings(text: str) -> frozenset[str]:
     for whole in {text, text.strip(), " ".join(text.split())}:
         found.update(_spellings(whole))
     for line in _lines(text):
-        found.update((line, json.dumps(line)[1:-1], quote(line, safe="")))
+        found.update((line, json.dumps(line)[1:-1], quote(line.encode("utf-8", "surrogatepass"), safe="")))
     return frozenset(spelling for spelling in found if len(spelling) >= SHORTEST)
 
 
