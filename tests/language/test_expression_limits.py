@@ -220,3 +220,15 @@ def test_what_a_long_format_does_is_counted(text: str) -> None:
     finally:
         end(token)
     assert counted.most - counted.left > LONG
+
+
+@pytest.mark.parametrize("text", ["json_array(state.values)", "json_set(state.values, '$[0]', 1)"])
+def test_reading_a_long_result_is_counted(text: str) -> None:
+    """RES-6: each value of a result takes a microsecond, whatever wrote it."""
+    counted = Steps(10_000_000)
+    token = begin(counted)
+    try:
+        evaluate(text, values=[[1] * 500 for _ in range(200)])
+    finally:
+        end(token)
+    assert counted.most - counted.left > 300_000
