@@ -202,6 +202,9 @@ UNIT = [1.0] + [0.0] * (DIMENSIONS - 1)
         (raw("bad key", 401), "PROVIDER_KEY_REFUSED", False, "bad key"),
         (raw("no such model", 404), "MODEL_UNKNOWN", False, "embedding_model"),
         (raw("", 302, location="http://127.0.0.1:1/"), "PROVIDER_REFUSED", False, "302"),
+        # The HTTP client's own decoding has an error of its own for this, also where there is no body.
+        (raw("", 204, content_encoding="gzip, gzip, gzip, gzip, gzip, gzip"), "PROVIDER_REFUSED", False, "204"),
+        (raw("x", content_encoding="gzip, gzip, gzip, gzip, gzip, gzip"), "BAD_RESPONSE", False, "Content-Encoding"),
         (b"garbage\r\n\r\n", "PROVIDER_LOST", True, "lost"),
         (b"HTTP/1.1 200 X\r\ncontent-length: 100\r\n\r\n{", "PROVIDER_TIMEOUT", True, ""),
     ],

@@ -102,8 +102,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         with _errors_of_httpx2():
             response = await self._pool.handle_async_request(outgoing)
         headers, encoding = response.headers, ""
-        if request.method != "HEAD" and response.status not in _BODILESS:
+        if request.method != "HEAD":
+            # Without a body too: a client that is left an encoding raises an error of its own for a strange one.
             headers, encoding = _unpacked(headers)
+            encoding = "" if response.status in _BODILESS else encoding
         # One limit for each response, which its request may choose.
         limit = request.extensions.get("body_max", self._body_max)
         stream = _Body(response.stream, encoding, limit)  # type: ignore[arg-type]  # as every stream of the async pool
