@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.random_runs import INPUT, random_fact, random_workflow
-from support.recorded_runs import RecordedPlayer, create_tables, in_memory, new_plan, stored
+from support.recorded_runs import RecordedPlayer, commit_batch, create_tables, in_memory, new_plan, stored
 from wonder.engine.limits import Limits
 from wonder.storage.errors import ConstraintViolated, LeaseLost, ValueRefused
 from wonder.storage.opening import open_store
@@ -260,6 +260,6 @@ async def test_random_runs_are_the_same_when_every_batch_is_one_statement(
             player.bring(fact)
         if turn % 2:
             batch, player.batch = player.batch, Batch()
-            await batch.commit(things, fence=lease.fence)
+            await commit_batch(batch, things, lease.fence)
             assert await stored(things, [player]) == in_memory([player])
     assert eager.made

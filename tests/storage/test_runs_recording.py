@@ -11,6 +11,7 @@ from support.recorded_runs import (
     SCHEMA,
     Program,
     RecordedPlayer,
+    commit_batch,
     create_tables,
     in_memory,
     new_plan,
@@ -76,7 +77,7 @@ async def test_random_runs_are_the_same_out_of_their_rows_after_every_commit(
         for player in players:
             for _ in range(random.randint(0, 4)):
                 step(player, random)
-        await batch.commit(store)
+        await commit_batch(batch, store)
         batch = Batch()
         assert await stored(store, players) == in_memory(players)
         for player in players:

@@ -21,7 +21,7 @@ from wonder.storage.runs.headers import load_headers
 from wonder.storage.runs.loading import load_current
 from wonder.storage.runs.recording import Batch
 from wonder.storage.runs.records import NewRun, Recorded
-from wonder.storage.store import Store
+from wonder.storage.store import Fence, Store
 
 PROJECT = "project"
 # Some of what random workflows write has columns and tables, and some, or some of its values, do not.
@@ -54,6 +54,12 @@ async def create_tables(store: Store, plan: ContextPlan) -> None:
     async with store.transaction() as transaction:
         for statement in plan.ddl(store.dialect):
             await transaction.run(statement)
+
+
+async def commit_batch(batch: Batch, store: Store, fence: Fence | None = None) -> None:
+    """Store a batch in one transaction, as a run writer does."""
+    entries = batch.entries()
+    await store.commit(entries, fence=fence, independent=batch.is_independent(entries))
 
 
 class RecordedPlayer(Player):
@@ -103,7 +109,7 @@ class RecordedPlayer(Player):
     async def commit(self, store: Store) -> Batch:
         """Commit the batch, and begin a new one."""
         committed, self.batch = self.batch, Batch()
-        await committed.commit(store)
+        await commit_batch(committed, store)
         return committed
 
 
