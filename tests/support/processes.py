@@ -17,12 +17,17 @@ def run_until_killed(command: list[str], lines: int) -> list[str]:
     _await_ready(one)
     assert one.stdin is not None
     assert one.stdout is not None
+    assert one.stderr is not None
     one.stdin.write("go\n")
     one.stdin.flush()
     printed = [one.stdout.readline() for _ in range(lines)]
     one.kill()
-    rest, complaint = one.communicate(timeout=SECONDS)
-    assert one.returncode == -9, complaint
+    # Not by `communicate`, which leaves out the lines that were read from the pipe together with those above.
+    rest, complaint = one.stdout.read(), one.stderr.read()
+    one.stdin.close()
+    one.stdout.close()
+    one.stderr.close()
+    assert one.wait(SECONDS) == -9, complaint
     # The last line may be cut off in the middle.
     return [line.strip() for line in printed] + rest.split("\n")[:-1]
 
