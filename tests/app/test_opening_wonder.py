@@ -1,7 +1,11 @@
 """Opening Wonder: whatever goes wrong on the way, the database is closed and the error is the one that was met."""
 
+import importlib
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -36,6 +40,58 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+def greeting(module: str) -> dict[str, Any]:
+    action = {"kind": "python", "implementation": {"function": f"{module}:say"}}
+    node = {"action": action, "output_mapping": {"output.line": "$"}}
+    return {"workflow": {"name": "greet", "initial_node": "say", "nodes": {"say": node}}}
+
+
+async def test_act_10_modules_are_given_by_name_or_themselves(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"greeter_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text("import wonder\n@wonder.function\ndef say():\n    return 'hello'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for modules in ([name], [importlib.import_module(name)]):
+        async with open_wonder(store_url, modules=modules) as app:
+            workflow = await app.deploy(greeting(name))
+            assert (await (await app.start(workflow)).wait()).output == {"line": "hello"}
+
+
+async def test_act_10_folders_are_given_as_text_or_as_paths(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"greeter_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text("import wonder\n@wonder.function\ndef say():\n    return 'hello'\n")
+    monkeypatch.chdir(tmp_path)
+    for folder in (".", Path()):
+        given: list[dict[str, Any]] = [{"import_roots": [folder]}, {"modules": [name], "module_folders": [folder]}]
+        for options in given:
+            async with open_wonder(store_url, runs="own", **options) as app:
+                workflow = await app.deploy(greeting(name))
+                assert (await (await app.start(workflow)).wait()).output == {"line": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"modules": "orders"}, r"modules must be a list, such as \['orders'\]"),
+        ({"modules": pytest}, r"modules must be a list, such as \[pytest\]"),
+        ({"modules": [7]}, "modules holds 7; give the module itself or its name"),
+        ({"modules": [ModuleType("made_up")]}, "which 'import made_up' does not give"),
+        ({"import_roots": "."}, "import_roots must be a list of folders"),
+        ({"module_folders": Path()}, "module_folders must be a list of folders"),
+        ({"import_roots": [7]}, "import_roots holds 7; give a folder as text or as a pathlib.Path"),
+    ],
+)
+async def test_act_10_what_is_no_module_and_no_folder_is_a_type_error(
+    options: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TypeError, match=why):
+        async with open_wonder(f"sqlite:///{tmp_path}/w.db", runs="own", **options):
+            pass
 
 
 async def test_a_database_is_closed_when_what_comes_after_it_fails(

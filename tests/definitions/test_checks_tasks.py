@@ -52,6 +52,31 @@ def test_lay_3_a_durable_wait_is_never_tried_again(kind: str) -> None:
     assert found_in(with_task([{"action": action(kind)}], timeout_ms=5)) == []  # a durable timer
 
 
+def test_tsk_7_a_queue_is_refused_while_no_worker_takes_its_tasks() -> None:
+    assert found_in(with_task([{"action": FUNCTION}], queue="gpu")) == ["queue_without_workers at tasks.t.queue"]
+    assert found_in(with_task([{"action": FUNCTION}])) == []
+
+
+@pytest.mark.parametrize(
+    ("dimension", "refused"),
+    [
+        ("$.input.r", True),
+        ("$['input']", True),
+        ("$", True),
+        ("$..r", True),
+        ("$5", False),
+        ("$5.00", False),
+        ("US$.", False),
+        ("$.", False),
+        ("a $.input.r", False),
+    ],
+)
+def test_act_10_a_dimension_is_a_template_and_no_query(dimension: str, refused: bool) -> None:
+    metric = action("emit_metric", dimensions={"r": dimension})
+    found = found_in(with_task([{"action": metric}]))
+    assert found == (["query_in_template at tasks.t.steps.0.action.implementation.dimensions.r"] if refused else [])
+
+
 @pytest.mark.parametrize("kind", SCOPED)
 def test_fil_2_an_action_on_the_workflow_context_is_the_sole_step_of_its_task(kind: str) -> None:
     steps = [{"action": action(kind, scope="workflow")}, {"action": FUNCTION}]

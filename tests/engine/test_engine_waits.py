@@ -171,9 +171,13 @@ def test_lay_3_the_time_out_of_a_waiting_task_is_a_durable_timer() -> None:
         ({"condition": {"if": "input.go", "else": "skip"}}, {}, {}),
         ({"condition": {"if": "input.go", "else": "fail"}}, {}, "STEP_CONDITION"),
         ({"condition": {"if": "input.go IS NULL", "then": "succeed"}}, {}, {}),
-        ({}, {"input_schema": {"required": ["x"]}}, "TASK_INPUT"),
+        ({}, {"input_schema": {"required": ["x"]}}, "TASK_INPUT_SCHEMA"),
         ({"on_failure": "continue"}, {"input_schema": {"required": ["x"]}}, {}),
-        ({"condition": {"if": "true", "then": "succeed"}}, {"output_schema": {"required": ["x"]}}, "TASK_OUTPUT"),
+        (
+            {"condition": {"if": "true", "then": "succeed"}},
+            {"output_schema": {"required": ["x"]}},
+            "TASK_OUTPUT_SCHEMA",
+        ),
     ],
 )
 def test_tsk_2_and_4_hold_for_a_waiting_step_too(step: Any, task: Any, result: Any) -> None:

@@ -183,7 +183,7 @@ def test_sleep_until_what_is_missing_or_no_moment_fails_the_step():
     first = {**step("A"), "tool": tool("t", "list")}
     workflow = phases(first, {"name": "z", "sleep": {"until": "@A.output.note"}})
     missing = PhaseRun(workflow, OPEN, {"A": lambda _: {}}).start()
-    assert (missing.status, missing.player.error) == ("failed", "ACTION_INPUT")
+    assert (missing.status, missing.player.error) == ("failed", "ACTION_INPUT_SCHEMA")
     none = PhaseRun(workflow, OPEN, {"A": lambda _: {"note": "soon"}}).start()
     assert none.status == "failed"
     assert "soon" in none.error.message

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wonder.app.application import Application
+from wonder.app.given_modules import folder_paths, module_names
 from wonder.app.ids import new_ulid
 from wonder.app.objects import objects_of
 from wonder.app.private import private_places
@@ -23,6 +24,8 @@ from wonder.storage.opening import open_store
 from wonder.storage.store import NewId, Store, UtcNow
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from wonder.app.engine import Runs
     from wonder.storage.secret_keys import KeySource
 
@@ -51,9 +54,9 @@ async def open_wonder(
     url: str,
     *,
     functions: Mapping[str, Callable[..., Any]] | None = None,
-    modules: Sequence[str] = (),
-    module_folders: Sequence[Path] = (),
-    import_roots: Sequence[Path] = (),
+    modules: "Sequence[str | ModuleType]" = (),
+    module_folders: "Sequence[str | Path]" = (),
+    import_roots: "Sequence[str | Path]" = (),
     runs: "Runs" = "all",
     lease_ms: int | None = None,
     objects: str | None = None,
@@ -61,15 +64,17 @@ async def open_wonder(
     """Open a database, and run its engine in this process unless another one does.
 
     `python` actions may call `functions`, by their names, and the functions of `modules` that are marked
-    `@wonder.function` or listed in `__all__`; the modules are looked for in `module_folders` first. `import_roots` are
-    folders all of whose modules may be imported, which only a process that runs its own runs may have. `runs` says
-    whose tasks run here: those of `all` runs, of the `own` ones that are started here, or `none`. When a process that
-    runs the engine ends, another one that has the database open takes over: on PostgreSQL after `lease_ms` at the
-    latest, on SQLite within a second. `objects` is where the content of artifacts is, file:///folder or
-    s3://bucket/prefix; if it is not said, in a folder beside the database.
+    `@wonder.function` or listed in `__all__`; a module is named or given itself, and named ones are looked for in
+    `module_folders` first. `import_roots` are folders all of whose modules may be imported, which only a process that
+    runs its own runs may have. `runs` says whose tasks run here: those of `all` runs, of the `own` ones that are
+    started here, or `none`. When a process that runs the engine ends, another one that has the database open takes
+    over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second. `objects` is where the content of
+    artifacts is, file:///folder or s3://bucket/prefix; if it is not said, in a folder beside the database.
     """
-    if import_roots and runs != "own":
-        raise ImportRootsRefused(import_roots)
+    names = module_names(modules)
+    roots, folders = folder_paths("import_roots", import_roots), folder_paths("module_folders", module_folders)
+    if roots and runs != "own":
+        raise ImportRootsRefused(roots)
     contents = objects_of(url, objects)
     with seldom_collected():
         async with _opening(url) as opening:
@@ -81,11 +86,11 @@ async def open_wonder(
             from wonder.app.vectors import vectors_of
             from wonder.storage.runs.leases import LEASE_MS
 
-            registry = FunctionRegistry(modules, import_roots, module_folders)
+            registry = FunctionRegistry(names, roots, folders)
             for name, function in (functions or {}).items():
                 registry.register(name, function)
             store = await opening
-            with kept_private(private_places(url, contents), [*import_roots, *module_folders]):
+            with kept_private(private_places(url, contents), [*roots, *folders]):
                 async with (
                     app_on(store, url, objects=objects, local=runs == "own") as app,
                     claim_engine(

@@ -120,16 +120,16 @@ class WaitingTask:
     def action_input(self, task_input: JsonValue) -> JsonValue | Failure:
         """Give the action's input, or why it is refused (TSK-4)."""
         if self._input_check and (faults := self._input_check.faults(task_input)):
-            return misfit("TASK_INPUT", "the task's input", faults)
+            return misfit("TASK_INPUT_SCHEMA", "the task's input", faults)
         value = self._input.apply(_context(task_input))
         if self._requires and (faults := self._requires.faults(value)):
-            return misfit("ACTION_INPUT", "the action's input", faults)
+            return misfit("ACTION_INPUT_SCHEMA", "the action's input", faults)
         return value
 
     def output(self, task_input: JsonValue, action_output: JsonValue) -> tuple[JsonValue, Failure | None]:
         """Give the task's output for what the action gave."""
         if self._produces and (faults := self._produces.faults(action_output)):
-            return None, misfit("ACTION_OUTPUT", "the action's output", faults)
+            return None, misfit("ACTION_OUTPUT_SCHEMA", "the action's output", faults)
         context = _context(task_input)
         for target, value in self._writes.values(action_output) if self._writes else ():
             context, _ = write(context, target.in_run or (), value)
@@ -138,7 +138,7 @@ class WaitingTask:
     def ended(self, output: JsonValue) -> tuple[JsonValue, Failure | None]:
         """Give the output of a task that has ended, checked."""
         if self._output_check and (faults := self._output_check.faults(output)):
-            return None, misfit("TASK_OUTPUT", "the task's output", faults)
+            return None, misfit("TASK_OUTPUT_SCHEMA", "the task's output", faults)
         return output, None
 
 

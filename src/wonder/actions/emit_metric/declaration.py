@@ -1,5 +1,6 @@
 """The declaration of `emit_metric`."""
 
+import re
 from collections.abc import Iterator
 
 from wonder.actions.emit_metric.record import EmitMetric, MetricExpression
@@ -8,6 +9,9 @@ from wonder.definitions.faults import Path
 from wonder.definitions.findings import Findings
 from wonder.definitions.kinds import NOTHING, Kind, Named
 from wonder.language.schemas import Schema
+
+_QUERY = re.compile(r"\$(\.\.?[^\W\d][\w.\[\]*'\"-]*|\[[^\]]*\].*)?", re.DOTALL)
+"""What a mapping would read as a JSONPath query: `$`, `$.input.region`, `$['input']`; not `$5` or `$ 5.00`."""
 
 
 class Declaration(Kind):
@@ -28,6 +32,7 @@ class Declaration(Kind):
             read_expression(implementation.value.expr, WORKFLOW_ROOTS, (*path, "value", "expr"), findings)
         for name, value in (implementation.dimensions or {}).items():
             check_template(value, (*path, "dimensions", name), findings)
+            _check_no_query(value, (*path, "dimensions", name), findings)
             if name.startswith("__"):
                 message = f"dimensions that begin with '__', as {name!r} does, belong to who collects metrics"
                 findings.error("reserved_name", (*path, "dimensions", name), message, "choose another name")
@@ -45,3 +50,12 @@ class Declaration(Kind):
         """Give the dimensions."""
         for name, value in (implementation.dimensions or {}).items():
             yield ("dimensions", name), value
+
+
+def _check_no_query(value: str, where: Path, findings: Findings) -> None:
+    """Note a JSONPath query, which would be stored as that text."""
+    if _QUERY.fullmatch(value):
+        name = value.removeprefix("$").removeprefix(".")
+        written = f"{{{{{name}}}}}" if re.fullmatch(r"[\w.]+", name) else "{{input.region}}"
+        message = f"a dimension is a template, and '{value[:80]}' would be stored as this text"
+        findings.error("query_in_template", where, message, f"write '{written}' to store the value that is there")

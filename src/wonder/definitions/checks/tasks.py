@@ -49,6 +49,10 @@ def _check_neighbours(task: TaskDraft, view: TaskView, findings: Findings) -> No
             message = f"{a_kind(kind)} on the workflow's context must be the only step of its task"
             hint = "write 'scope: task', or give it a node of its own (FIL-2)"
             findings.error("workflow_scope_step", (*draft.path, "action"), message, hint)
+    if task.body.queue is not None:
+        message = f"no worker takes tasks of a queue yet, so the queue '{task.body.queue}' would change nothing"
+        hint = "leave queue out: every task runs in the process that runs the engine (TSK-7)"
+        findings.error("queue_without_workers", (*task.path, "queue"), message, hint)
     if view.waits and task.body.retry:
         waiting = view.sole_action.body.kind if view.sole_action else ""
         message = f"the task waits durably ({waiting}) and is never tried again"
