@@ -11,7 +11,8 @@ def draw_graph(workflow: WorkflowDetails) -> str:
     lines: list[str] = []
     for node in workflow.graph:
         work = f"{node.task}: {' → '.join(node.kinds)}"
-        lines.append(f"{color('bold', '●')} {color('bold', node.node)}  {color('dim', work)}")
+        called = f" “{visible(node.name)}”" if node.name else ""
+        lines.append(f"{color('bold', '●')} {color('bold', node.node)}{called}  {color('dim', work)}")
         for i, transition in enumerate(node.transitions):
             corner = "└" if i == len(node.transitions) - 1 else "├"
             lines.append(f"  {corner}─▶ {transition.to}{_says(transition)}")

@@ -18,12 +18,17 @@ COMMANDS = {
     "deploy": "check definition files and store them as new versions",
     "schema": "print the JSON Schema of definition files, for use in editors",
     "workflows": "list, show and compare stored workflows and their versions",
+    "tasks": "list and show stored tasks",
+    "prompts": "list and show stored prompts",
+    "models": "list and show the models of the project",
+    "artifact-types": "list and show stored types of artifacts",
+    "vectors": "list and show the vector indexes of the project",
     "runs": "list and show runs, their events and contexts; cancel, pause, resume, retry or fork them",
     "inbox": "list the questions that runs ask people",
     "answer": "answer a question from the inbox",
     "events": "send an event to the runs that wait for it",
     "schedules": "start workflows at planned times: create, list, pause, delete and run schedules",
-    "actions": "list and show the available kinds of action, with an example of each",
+    "actions": "list and show the available kinds of action, with an example of each, and the stored actions",
     "secrets": "store, list and delete secrets (API keys, passwords), and rotate their encryption key",
     "project": "show and change the settings of the project: budget, limits, defaults",
     "workspace": "show and change the settings that apply to all projects of the workspace",
@@ -127,7 +132,7 @@ def _no_command(word: str) -> str:
 
 
 def _run(name: str, words: Sequence[str]) -> int:
-    command = import_module(f"wonder.cli.{name}")
+    command = import_module(f"wonder.cli.{name.replace('-', '_')}")
     parser = _Parser(
         prog=f"wonder {name}",
         description=command.__doc__.strip() if command.__doc__ else COMMANDS[name],
@@ -166,7 +171,18 @@ def _show_logs() -> None:
 
 
 # The command that lists what was not found, by the kind that the error names.
-_LISTS = {"workflow": "workflows list", "run": "runs list", "schedule": "schedules list", "inbox item": "inbox"}
+_LISTS = {
+    "workflow": "workflows list",
+    "run": "runs list",
+    "schedule": "schedules list",
+    "inbox item": "inbox",
+    "task": "tasks list",
+    "action": "actions list",
+    "prompt": "prompts list",
+    "artifact type": "artifact-types list",
+    "model profile": "models list",
+    "vector index": "vectors list",
+}
 
 
 def _refuse(error: WonderError, as_json: bool) -> int:

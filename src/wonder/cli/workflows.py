@@ -10,7 +10,8 @@ from wonder.app.opening import open_app
 from wonder.cli.drawing import draw_graph
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_database_option, database_setting
-from wonder.cli.subcommands import add_command, add_json_option, add_page_options
+from wonder.cli.stored import add_filter_options, is_filtered, print_more, shortened
+from wonder.cli.subcommands import add_command, add_json_option
 from wonder.definitions.references import parse_reference
 from wonder.language.values import encode_json
 from wonder.operations.workflows import (
@@ -27,7 +28,7 @@ def configure(parser: ArgumentParser) -> None:
     """Take list, show or diff."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | diff")
     listing = add_command(commands, "list", "list the workflows of the project")
-    add_page_options(listing)
+    add_filter_options(listing, has_tags=True)
     show = add_command(commands, "show", "show a workflow: its graph or its source, and its versions")
     show.add_argument(
         "workflow",
@@ -46,7 +47,7 @@ def configure(parser: ArgumentParser) -> None:
         "before", metavar="BEFORE", type=_version_number, nargs="?", help="a version (default: the one before AFTER)"
     )
     diff.add_argument("after", metavar="AFTER", type=_version_number, nargs="?", help="a version (default: the newest)")
-    for command in (listing, show, diff):
+    for command in (show, diff):
         add_json_option(command)
         add_database_option(command)
 
@@ -63,14 +64,17 @@ async def _run(given: Namespace) -> int:
 
 
 async def _list(app: Application, given: Namespace) -> None:
-    page = await list_workflows(app, ListWorkflows(limit=given.limit, cursor=given.cursor))
+    asked = ListWorkflows(
+        name=given.name, tag=given.tag, archived=given.archived, limit=given.limit, cursor=given.cursor
+    )
+    page = await list_workflows(app, asked)
     if given.json:
         print_output(page)
     elif not page.workflows:
-        print("no workflows yet; `wonder deploy FILE` stores one")
+        print("no workflows match" if is_filtered(given) else "no workflows yet; `wonder deploy FILE` stores one")
     else:
         print_table(
-            ["NAME", "VERSION", "VERSIONS", "ENABLED", "CHANGED"],
+            ["NAME", "VERSION", "VERSIONS", "ENABLED", "CHANGED", "TAGS", "DESCRIPTION"],
             [
                 [
                     one.name,
@@ -78,12 +82,13 @@ async def _list(app: Application, given: Namespace) -> None:
                     str(len(one.versions)),
                     "yes" if one.enabled else "no",
                     _time(one.versions[0].created_at),
+                    ", ".join(one.tags),
+                    shortened(one.description),
                 ]
                 for one in page.workflows
             ],
         )
-        if page.cursor:
-            print(f"more: wonder workflows list --cursor {page.cursor}")
+        print_more("wonder workflows list", page.cursor, given)
 
 
 async def _show(app: Application, given: Namespace) -> None:
@@ -96,6 +101,8 @@ async def _show(app: Application, given: Namespace) -> None:
     print(f"{color('bold', workflow.name)} version {workflow.version}, {workflow.id}")
     if workflow.description and not is_phase_form:
         print("\n".join(map(visible, workflow.description.splitlines())))
+    if workflow.tags:
+        print(f"tags: {visible(', '.join(workflow.tags))}")
     print()
     if isinstance(workflow.written, str):
         print("\n".join(map(visible, workflow.written.splitlines())))

@@ -40,6 +40,14 @@ def written_workflow(
     }
 
 
+def written_part(record: Record, actions: Mapping[Key, ActionDef]) -> dict[str, Any]:
+    """Write a task, action, prompt, type of artifacts, model or vector index as it stands under its name in a file."""
+    if isinstance(record, TaskDef):
+        return _written_task(record, actions)
+    body = next(base for base in type(record).__mro__ if base.__name__.endswith("Body"))
+    return _said(body, record)
+
+
 def comparable_forms(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Give two written forms with their parts under plain names, so that versions of one part are compared.
 

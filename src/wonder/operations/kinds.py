@@ -44,7 +44,7 @@ class KindList(Output, frozen=True):
     kinds: list[KindRecord]
 
 
-@operation("actions.list", role="viewer")
+@operation("kinds.list", role="viewer")
 async def list_kinds(application: Application, given: NoInput) -> KindList:
     """List the kinds of action that definitions may use."""
     return all_kinds()
@@ -56,7 +56,7 @@ class OneKind(Input, frozen=True):
     kind: str
 
 
-@operation("actions.show", role="viewer")
+@operation("kinds.show", role="viewer")
 async def show_kind(application: Application, given: OneKind) -> KindRecord:
     """Show a kind of action: its configuration, what it gives, and an example."""
     return find_kind(given.kind)

@@ -15,8 +15,9 @@ from wonder.language.values import encode_json, show_path
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.storage.listing import DefinitionSummary, list_versions
-from wonder.storage.named_resources import list_resources
+from wonder.storage.named_lists import NamedFilter, list_named
 from wonder.storage.pages import LIMIT
+from wonder.storage.tables import table_of
 from wonder.storage.written import Written, load_written
 
 
@@ -34,6 +35,8 @@ class WorkflowSummary(Output, frozen=True):
 
     id: str
     name: str
+    description: str
+    tags: list[str]
     workflow_def_id: str
     pinned_version: int | None
     enabled: bool
@@ -48,8 +51,14 @@ class WorkflowPage(Output, frozen=True):
 
 
 class ListWorkflows(Input, frozen=True):
-    """Which page."""
+    """Which workflows, and which page of them."""
 
+    name: str | None = None
+    """Only names that contain this, in upper or lower case."""
+    tag: str | None = None
+    """Only those whose definition has this tag."""
+    archived: bool = False
+    """Only what is archived; otherwise only what is not."""
     limit: int = LIMIT
     cursor: str | None = None
 
@@ -58,15 +67,18 @@ class ListWorkflows(Input, frozen=True):
 async def list_workflows(application: Application, given: ListWorkflows) -> WorkflowPage:
     """List the workflows of the project."""
     store, project_id = application.store, application.home.project_id
-    page = await list_resources(store, Workflow, project_id, limit=given.limit, cursor=given.cursor)
+    wanted = NamedFilter(
+        name=given.name, tag=given.tag, archived=given.archived, limit=given.limit, cursor=given.cursor
+    )
+    page = await list_named(store, table_of(Workflow), project_id, wanted)
     summaries = [
         WorkflowSummary(
-            id=one.id,
-            name=one.name,
-            workflow_def_id=one.workflow_def_id,
-            pinned_version=one.pinned_version,
-            enabled=one.enabled,
-            versions=[_version(each) for each in await list_versions(store, WorkflowDef, one.workflow_def_id)],
+            **{key: one.fields[key] for key in ("id", "name", "workflow_def_id", "pinned_version", "enabled")},
+            description=one.description,
+            tags=one.tags,
+            versions=[
+                version_record(each) for each in await list_versions(store, WorkflowDef, one.fields["workflow_def_id"])
+            ],
         )
         for one in page.items
     ]
@@ -100,6 +112,8 @@ class GraphNode(Output, frozen=True):
     """A node with its ways out, in the order of their priority."""
 
     node: str
+    name: str | None
+    """Its name for people, if it has one."""
     task: str
     kinds: list[str]
     transitions: list[GraphTransition]
@@ -111,6 +125,7 @@ class WorkflowDetails(Output, frozen=True):
     id: str
     name: str
     description: str
+    tags: list[str]
     version: int
     definition: Any
     """In the file form; of a phase workflow, the phase form with its schemas (PHS-4)."""
@@ -152,12 +167,13 @@ async def show_workflow(application: Application, given: ShowWorkflow) -> Workfl
         id=definition.id,
         name=definition.name,
         description=definition.description,
+        tags=definition.tags,
         version=definition.version,
         definition=form,
         written=text,
         graph=_graph(written),
         triggers=[{"workflowId": one["workflowId"], "forEach": one.get("forEach")} for one in triggers],
-        versions=[_version(one) for one in versions],
+        versions=[version_record(one) for one in versions],
     )
 
 
@@ -202,7 +218,8 @@ async def compare_versions(application: Application, given: CompareVersions) -> 
     )
 
 
-def _version(version: DefinitionSummary) -> VersionRecord:
+def version_record(version: DefinitionSummary) -> VersionRecord:
+    """Give a version as it is shown."""
     return VersionRecord(
         version=version.version,
         created_at=version.created_at,
@@ -246,6 +263,7 @@ def _node(written: Written, node: Node, leaving: list[Transition], nodes: dict[s
     ways = sorted(leaving, key=lambda transition: transition.priority)
     return GraphNode(
         node=node.ref,
+        name=node.name,
         task=f"{task.name}@{task.version}",
         kinds=[written.actions[step.action_id, step.action_version].kind for step in task.steps],
         transitions=[_transition(one, nodes[one.to_node_id].ref) for one in ways],

@@ -7,7 +7,7 @@ from wonder.storage.named_resources import N, load_resource
 from wonder.storage.naming import fields_that_name
 from wonder.storage.resource_errors import InUse, NotFound, User
 from wonder.storage.run_needs import runs_needing_definition, runs_needing_resource
-from wonder.storage.store import Row, Transaction, Value
+from wonder.storage.store import Reader, Row, Transaction, Value
 from wonder.storage.tables import Table, table_of
 
 # Kinds that others name at a version, and kinds that others name without one, taking the newest.
@@ -42,10 +42,7 @@ async def archive_resource(transaction: Transaction, kind: type[N], id: str, *, 
     table = table_of(kind)
     resource = await load_resource(transaction, kind, id)
     await lock_owners(transaction, [Owner("project", resource.project_id)])
-    rows = await _actions_that_name(transaction, table, id)
-    if table.name in _WITH_OTHER_USERS:
-        rows += await transaction.fetch(f"users({table.name})", id)
-    users = [_user(row) for row in rows]
+    users = await _users_of_resource(transaction, table, id)
     runs = await runs_needing_resource(transaction, table.name, id)
     if users or runs:
         raise InUse(table.noun, resource.name, users, runs)
@@ -53,25 +50,37 @@ async def archive_resource(transaction: Transaction, kind: type[N], id: str, *, 
         raise NotFound(f"live {table.noun}", id)
 
 
-async def _users(
-    transaction: Transaction, table: Table[Any], id: str, version: int | None, *, is_last: bool
-) -> list[User]:
-    rows: list[Row] = []
-    if table.name in _PINNED:
-        rows += await transaction.fetch(f"pinned_users({table.name})", id, version)
-    if table.name in _FLOATING and is_last:
-        rows += await _actions_that_name(transaction, table, id)
-        if table.name == "workflow_defs":
-            rows += await transaction.fetch("floating_users(workflow_defs)", id)
-        elif table.name == "artifact_types":
-            rows += await transaction.fetch("indexes_of_artifact_type", id)
+async def find_users(reader: Reader, table: Table[Any], id: str) -> list[User]:
+    """Find the live things that name this one, whichever of its versions."""
+    if table.name in _PINNED or table.name in _FLOATING:
+        return await _users(reader, table, id, None, is_last=True)
+    return await _users_of_resource(reader, table, id)
+
+
+async def _users_of_resource(reader: Reader, table: Table[Any], id: str) -> list[User]:
+    rows = await _actions_that_name(reader, table, id)
+    if table.name in _WITH_OTHER_USERS:
+        rows += await reader.fetch(f"users({table.name})", id)
     return [_user(row) for row in rows]
 
 
-async def _actions_that_name(transaction: Transaction, table: Table[Any], id: str) -> list[Row]:
+async def _users(reader: Reader, table: Table[Any], id: str, version: int | None, *, is_last: bool) -> list[User]:
+    rows: list[Row] = []
+    if table.name in _PINNED:
+        rows += await reader.fetch(f"pinned_users({table.name})", id, version)
+    if table.name in _FLOATING and is_last:
+        rows += await _actions_that_name(reader, table, id)
+        if table.name == "workflow_defs":
+            rows += await reader.fetch("floating_users(workflow_defs)", id)
+        elif table.name == "artifact_types":
+            rows += await reader.fetch("indexes_of_artifact_type", id)
+    return [_user(row) for row in rows]
+
+
+async def _actions_that_name(reader: Reader, table: Table[Any], id: str) -> list[Row]:
     rows: list[Row] = []
     for kind, field in fields_that_name(table.name):
-        rows += await transaction.fetch("actions_that_name", id, kind, field)
+        rows += await reader.fetch("actions_that_name", id, kind, field)
     return rows
 
 

@@ -51,7 +51,7 @@ class Table(Struct, Generic[R], frozen=True):
         for column in self.flags:
             fields[column] = bool(row[column])  # SQLite has no booleans
         for column in self.json:
-            fields[column] = _decode(row[column])
+            fields[column] = decode_json(row[column])
         return fields
 
     def load(self, row: Mapping[str, Value]) -> R:
@@ -72,7 +72,8 @@ def _encode(value: JsonValue) -> str | None:
     return None if value is None else encode_json(value)
 
 
-def _decode(text: Value) -> JsonValue:
+def decode_json(text: Value) -> JsonValue:
+    """Read what a column holds as JSON."""
     assert text is None or isinstance(text, str)
     return None if text is None else parse_json(text, max_bytes=MAX_STORED_BYTES)
 

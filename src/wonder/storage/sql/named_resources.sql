@@ -13,6 +13,24 @@ SELECT * FROM {table} WHERE project_id = $1 AND name = $2 AND archived_at IS NUL
 -- tables: model_profiles, mcp_servers, vector_indexes, workflows, schedules
 SELECT * FROM {table} WHERE project_id = $1 AND name > $2 AND archived_at IS NULL ORDER BY name LIMIT $3;
 
+-- name: named
+-- tables: model_profiles, vector_indexes
+-- One page of live ($4 is 0) or archived ones (1), after the name $2 and id $3; $5 is a pattern for the name.
+SELECT * FROM {table}
+WHERE project_id = $1 AND (name, id) > ($2, $3) AND (archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1)
+    AND lower(name) LIKE $5 ESCAPE '!'
+ORDER BY name, id LIMIT $6;
+
+-- name: named(artifact_types)
+-- Each at its newest version; types of artifacts have no tags.
+SELECT * FROM artifact_types AS listed
+WHERE project_id = $1 AND (name, id) > ($2, $3) AND (archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1)
+    AND lower(name) LIKE $5 ESCAPE '!'
+    AND version = (
+        SELECT max(version) FROM artifact_types AS newest
+        WHERE newest.id = listed.id AND (newest.archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1))
+ORDER BY name, id LIMIT $6;
+
 -- name: resources_newest
 -- tables: model_profiles, mcp_servers, vector_indexes, workflows, schedules
 SELECT * FROM {table} WHERE project_id = $1 AND id < $2 AND archived_at IS NULL ORDER BY id DESC LIMIT $3;

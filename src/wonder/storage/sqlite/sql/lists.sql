@@ -1,4 +1,4 @@
--- A list of names goes in as one JSON parameter; each database unfolds JSON with a function of its own.
+-- Lists of names are JSON parameters and tags are stored as JSON; each database unfolds JSON with a function of its own.
 
 -- name: newest_versions_in_project
 -- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
@@ -18,3 +18,28 @@ WHERE library_id = $1 AND name IN (SELECT value FROM json_each($2))
 SELECT 'vector index' AS kind, name, CAST(NULL AS BIGINT) AS version FROM vector_indexes
 WHERE archived_at IS NULL AND $1 IN (SELECT value FROM json_each(artifact_type_ids))
 ORDER BY name;
+
+-- name: named
+-- tables: task_defs, action_defs, prompt_specs
+-- One page of a project's definitions, live ($4 is 0) or archived (1), each at its newest version. The page begins
+-- after the name $2 and id $3; $5 is a pattern for the name, $7 a tag.
+SELECT * FROM {table} AS listed
+WHERE project_id = $1 AND (name, id) > ($2, $3) AND (archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1)
+    AND lower(name) LIKE $5 ESCAPE '!' AND (CAST($7 AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM json_each(listed.tags) WHERE json_each.value = $7))
+    AND version = (
+        SELECT max(version) FROM {table} AS newest
+        WHERE newest.id = listed.id AND (newest.archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1))
+ORDER BY name, id LIMIT $6;
+
+-- name: named(workflows)
+-- Each with the description and tags of the version that a start takes.
+SELECT listed.*, definition.description AS definition_description, definition.tags AS tags
+FROM workflows AS listed LEFT JOIN workflow_defs AS definition
+    ON definition.id = listed.workflow_def_id AND definition.version = coalesce(
+        listed.pinned_version,
+        (SELECT max(version) FROM workflow_defs AS newest
+         WHERE newest.id = listed.workflow_def_id AND newest.archived_at IS NULL))
+WHERE listed.project_id = $1 AND (listed.name, listed.id) > ($2, $3)
+    AND (listed.archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1) AND lower(listed.name) LIKE $5 ESCAPE '!'
+    AND (CAST($7 AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM json_each(definition.tags) WHERE json_each.value = $7))
+ORDER BY listed.name, listed.id LIMIT $6;
