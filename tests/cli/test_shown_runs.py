@@ -51,7 +51,7 @@ def test_a_question_with_a_deadline_is_shown_once_while_the_run_goes_on(database
     write("ask", {"ask": {"action": {**ASK, "implementation": deadline}, "output_mapping": {"output.ok": "$.ok"}}})
     program = "from wonder.cli.main import entry; entry()"
     running = subprocess.Popen(
-        [sys.executable, "-c", program, "run", "ask.json"], stdout=subprocess.PIPE, text=True, env=os.environ
+        [sys.executable, "-c", program, "run", "ask.json", "--wait"], stdout=subprocess.PIPE, text=True, env=os.environ
     )
     try:
         assert running.stdout

@@ -27,8 +27,11 @@ _DONE = ("completed", "waiting_for_siblings")
 _ENDED = (*_DONE, "failed", "timed_out", "cancelled")
 
 
-async def watch(wonder: Application, run_id: str, *, quiet: bool) -> RunProgress:
-    """Show a run until it has ended, or only a person or an outside event can move it on; say how it stands then."""
+async def watch(wonder: Application, run_id: str, *, quiet: bool, to_the_end: bool = False) -> RunProgress:
+    """Show a run until it has ended, or waits for a person or an outside event; say how it stands then.
+
+    With `to_the_end`, it is shown while it waits as well.
+    """
     view = _View(sys.stdout.isatty() and not quiet)
     watcher: Watcher | None = None
     with ExitStack() as stack:
@@ -44,7 +47,7 @@ async def watch(wonder: Application, run_id: str, *, quiet: bool) -> RunProgress
                 view.progress.add(watcher.take())
             if not quiet:
                 view.show(standing)
-            if standing.is_at_rest:
+            if standing.run.completed_ms is not None or (standing.is_at_rest and not to_the_end):
                 break
             if not quiet:
                 view.ask(standing.questions)

@@ -34,13 +34,13 @@ _KEPT = (
 )
 
 
-async def follow_run(wonder: Application, run_id: str, *, as_json: bool) -> int:
-    """Watch a run until it has ended or waits for somebody, and give the exit status.
+async def follow_run(wonder: Application, run_id: str, *, as_json: bool, to_the_end: bool = False) -> int:
+    """Watch a run until it has ended or, without `to_the_end`, waits for somebody; give the exit status.
 
     A person who interrupts it is told that the run is kept, and how it goes on.
     """
     try:
-        standing = await watch(wonder, run_id, quiet=as_json)
+        standing = await watch(wonder, run_id, quiet=as_json, to_the_end=to_the_end)
         return await _report_run(wonder, standing, for_program=as_json)
     except asyncio.CancelledError:
         print_kept(run_id)
@@ -97,8 +97,11 @@ def _report_triggered(triggered: TriggeredRuns) -> None:
 async def _report_waiting(wonder: Application, run_id: str) -> None:
     standing = await run_progress(wonder, Follow(run_id=run_id, nodes=False))
     run = standing.run
-    reason = f" ({visible(run.paused_reason)})" if run.paused_reason else ""
-    print(f"{color('warning', '…')} {run.status}{reason}: only a person or an outside event can move it on")
+    if run.status == "paused":
+        reason = f" ({visible(run.paused_reason)})" if run.paused_reason else ""
+        print(f"{color('warning', '…')} paused{reason}: only a person can move it on")
+    else:
+        print(f"{color('warning', '…')} {run.status} for a person or an outside event")
     for item in standing.questions:
         for line in question_lines(item):
             print(f"  {line}")

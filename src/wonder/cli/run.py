@@ -8,7 +8,8 @@ A command of an MCP server is started only after you have approved it, with --al
   wonder run orders.yaml --input '{"order": 7}'
   wonder run orders --input @order.json --key order-7
 
-Exit status: 0 completed, 1 failed or cancelled, 2 rejected, 3 waits for a person or an outside event.
+Exit status: 0 completed, 1 failed or cancelled, 2 rejected, 3 waits for a person or an outside event. With --wait the
+command stays until the run has ended, and goes on with it once the answer or the event has come.
 """
 
 import asyncio
@@ -34,6 +35,7 @@ from wonder.cli.settings import (
     modules_setting,
     objects_setting,
 )
+from wonder.cli.subcommands import add_wait_option
 from wonder.cli.validate import summary
 from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.faults import DefinitionRefused
@@ -56,6 +58,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=what)
     parser.add_argument("--input", metavar="JSON", default="{}", help="the input as JSON, or @FILE (default: {})")
     parser.add_argument("--key", metavar="KEY", help="an idempotency key: a second start with it returns the first run")
+    add_wait_option(parser)
     parser.add_argument("--json", action="store_true", help="print run_id, status, output and error as JSON")
     add_allow_mcp_option(parser)
     add_database_option(parser)
@@ -158,7 +161,7 @@ async def _start(given: Namespace, wonder: Application, workflow: Workflow, run_
         print(_ELSEWHERE, file=sys.stderr)
     if given.key is not None and not given.json:
         await _tell_earlier(wonder, started, given.key, began_ms)
-    return await follow_run(wonder, started.id, as_json=given.json)
+    return await follow_run(wonder, started.id, as_json=given.json, to_the_end=given.wait)
 
 
 def _may_be_name(word: str) -> bool:

@@ -25,7 +25,7 @@ from wonder.cli.settings import (
     modules_setting,
     objects_setting,
 )
-from wonder.cli.subcommands import add_command, add_json_option, add_page_options
+from wonder.cli.subcommands import add_command, add_json_option, add_page_options, add_wait_option
 from wonder.language.values import encode_json, parse_json
 from wonder.operations.outputs import as_json
 from wonder.operations.run_orders import (
@@ -104,6 +104,7 @@ def configure(parser: ArgumentParser) -> None:
     for name in ("retry", "fork"):
         add_objects_option(commands.choices[name])
         add_modules_option(commands.choices[name])
+        add_wait_option(commands.choices[name])
     for command in commands.choices.values():
         add_json_option(command)
         add_database_option(command)
@@ -149,7 +150,7 @@ async def _begin_again(wonder: Application, given: Namespace) -> int:
     else:
         state = parse_json(given.state) if given.state is not None else None
         started = await fork_run(wonder, ForkRun(run_id=given.run_id, after=given.at, state=state))
-    return await follow_run(wonder, started.run_id, as_json=given.json)
+    return await follow_run(wonder, started.run_id, as_json=given.json, to_the_end=given.wait)
 
 
 async def _list(app: Application, given: Namespace) -> int:

@@ -29,3 +29,10 @@ def add_page_options(parser: ArgumentParser) -> None:
     """Let a long list be read page by page."""
     parser.add_argument("--limit", metavar="N", type=int, default=50, help="list at most N (default 50)")
     parser.add_argument("--cursor", help="continue after an earlier page, which ends with its cursor")
+
+
+def add_wait_option(parser: ArgumentParser) -> None:
+    """Let a person stay with a run that waits."""
+    parser.add_argument(
+        "--wait", action="store_true", help="stay until the run has ended, also while it waits for a person or an event"
+    )

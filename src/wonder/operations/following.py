@@ -45,17 +45,17 @@ class RunProgress(Output, frozen=True):
     nodes: list[NodeProgress]
     """Those that have tokens, in the order of the definition."""
     is_at_rest: bool
-    """Whether it has ended, or only a person or an outside event can move it on (CMD-4)."""
+    """Whether it has ended, or waits for a person or an outside event, with a deadline or without (CMD-4)."""
     questions: list[Question]
     events: list[AwaitedEvent]
 
 
 @operation("runs.progress", role="viewer")
 async def run_progress(application: Application, given: Follow) -> RunProgress:
-    """Say how far a run is, and whether anything but a person or an outside event can move it on."""
+    """Say how far a run is, and whether it waits for nothing but a person or an outside event."""
     store, header = application.store, await find_run(application, given.run_id)
     nodes = await _nodes(application, header) if given.nodes else []
-    is_at_rest = header.has_ended or await only_outside_moves(store, header)
+    is_at_rest = header.has_ended or await only_outside_moves(store, header, before_limits=True)
     waits = not header.has_ended and (is_at_rest or any("suspended" in node.tokens for node in nodes))
     return RunProgress(
         run=await summary(application, header),
@@ -128,6 +128,6 @@ async def _at_rest(application: Application, run_id: str) -> RunHeader:
         header = await load_header(store, run_id)
         if header.has_ended and not header.retry_due:
             return header
-        if not header.has_ended and await only_outside_moves(store, header):
+        if not header.has_ended and await only_outside_moves(store, header, before_limits=True):
             return header
         await asyncio.sleep(_LOOK_SECONDS)

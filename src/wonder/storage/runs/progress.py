@@ -11,6 +11,8 @@ from wonder.storage.store import Reader
 
 # The workflow's own time-out ends a run or asks a person: it does not move it on.
 _WORKFLOW_TIMER = "workflow"
+# How long a node waits for a person, an event or a sub-workflow at most.
+_LIMITS = ("deadline:", "event:", "task:")
 _OUTSIDE = ("human_input", "wait_for_event", "budget")
 
 
@@ -28,10 +30,13 @@ async def count_tokens(reader: Reader, run_id: str) -> list[NodeCount]:
     return [NodeCount(text(node_id), text(status), number(count)) for node_id, status, count in rows]
 
 
-async def only_outside_moves(reader: Reader, header: RunHeader) -> bool:
-    """Say whether only a person or an outside event can move a run on, its sub-workflows looked into (CMD-4)."""
+async def only_outside_moves(reader: Reader, header: RunHeader, *, before_limits: bool = False) -> bool:
+    """Say whether only a person or an outside event can move a run on, its sub-workflows looked into (CMD-4).
+
+    With `before_limits`, the deadlines and time-outs of what it waits for do not count as moving it on.
+    """
     seen = {header.id: header.sequence}
-    if not await _waits_for_outside(reader, header, seen):
+    if not await _waits_for_outside(reader, header, seen, before_limits):
         return False
     # It was read bit by bit: that is how it stands only if nothing has moved meanwhile.
     for run_id, sequence in seen.items():
@@ -40,7 +45,7 @@ async def only_outside_moves(reader: Reader, header: RunHeader) -> bool:
     return True
 
 
-async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, int]) -> bool:
+async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, int], before_limits: bool) -> bool:
     """Look at a run and the sub-workflows that it waits for, noting the last event of each."""
     if header.status == "paused":
         return True
@@ -48,7 +53,7 @@ async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, 
         return False
     ids = encode_json([header.id])
     timers = [text(key) for _, key, _ in await reader.fetch("timers_of_runs", ids)]
-    if any(key != _WORKFLOW_TIMER for key in timers):
+    if any(key != _WORKFLOW_TIMER and not (before_limits and key.startswith(_LIMITS)) for key in timers):
         return False
     children: list[str] = []
     for row in await reader.fetch_named("live_tokens_of_runs", ids):
@@ -65,7 +70,7 @@ async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, 
             # It is about to start.
             return False
         seen[child_id] = child.sequence
-        if not await _waits_for_outside(reader, child, seen):
+        if not await _waits_for_outside(reader, child, seen, before_limits):
             return False
     return True
 
