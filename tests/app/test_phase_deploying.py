@@ -170,6 +170,33 @@ async def test_a_tool_that_can_not_be_known_is_told_with_its_reason(
         assert told in str(errors)
 
 
+async def test_act_2_a_tool_that_is_only_a_task_of_the_protocol_is_refused_at_creation(
+    store_url: str, tools: ToolFile
+) -> None:
+    gives = {"input": text_of("who"), "output": text_of("line"), "gives": {"line": "hello"}}
+    tools.define(greet={**gives, "execution": {"taskSupport": "required"}})
+    call = {"kind": "mcp_tool", "implementation": {"mcp_server_id": "tools", "tool_name": "greet"}}
+    nodes = {"a": {"action": call, "input_mapping": {"who": "x"}}}
+    graph: dict[str, Any] = {"workflow": {"name": "g", "initial_node": "a", "nodes": nodes}}
+    async with running(store_url) as wonder:
+        (error,) = await refused(wonder, greeting(tools), allow_mcp=["tools"])
+        assert "the tool 'greet' of the MCP server 'tools' can be called only as a task" in error["message"]
+        with pytest.raises(DefinitionRefused, match="tool_only_as_task"):
+            await wonder.deploy({**graph, "mcp_servers": {"tools": tools.server}})
+        # A graph asks no server: that of one which nobody has asked yet is found out by the call.
+        later = ToolFile(tools.folder, "later")
+        later.define(greet={**gives, "execution": {"taskSupport": "required"}})
+        workflow = await wonder.deploy({**graph, "mcp_servers": {"tools": later.server}}, allow_mcp=["tools"])
+        failed = await (await wonder.start(workflow)).wait()
+        assert failed.error
+        assert failed.error["code"] == "MCP_TASK_REQUIRED"
+        for said in ("optional", "forbidden"):
+            able = ToolFile(tools.folder, said)
+            able.define(greet={**gives, "execution": {"taskSupport": said}})
+            workflow = await wonder.deploy({**graph, "mcp_servers": {"tools": able.server}}, allow_mcp=["tools"])
+            assert (await (await wonder.start(workflow)).wait()).status == "completed"
+
+
 async def test_a_tool_whose_schema_can_not_be_used_checks_its_input_itself(
     store_url: str, tools: ToolFile, tmp_path: Path
 ) -> None:

@@ -147,6 +147,9 @@ async def test_a_call_needs_the_workflow_that_it_calls(store: Store, home: Home)
     call["implementation"] = {"workflow_def_id": {"from_context": "input.x"}, "version": None}
     await deploy(store, action("unknown", home.project_id, **call))
     assert await users_of(store, WorkflowDef, flow.id, 1) == ["action newest@1"]
+    call["implementation"] = {"workflow_def_id": flow.id, "version": {"from_context": "input.v"}}
+    await deploy(store, action("any", home.project_id, **call))
+    assert "action any@1" in await users_of(store, WorkflowDef, flow.id, 1)
 
 
 async def test_prompts_and_artifact_types_are_needed_while_one_version_is_left(store: Store, home: Home) -> None:

@@ -1,4 +1,4 @@
-"""A server of tools that are written in a file: `{name: {input, output, gives}}`; run as a program, over stdio.
+"""A server of tools that are written in a file: `{name: {input, output, gives, execution}}`; run over stdio.
 
 It knows nothing of the SDK, so that it starts at once. The file is read anew each time that somebody asks for tools.
 What a call gives is in `gives`, or its arguments if that is not said. LOG_FILE gets a line for each start.
@@ -20,7 +20,8 @@ def listed() -> list[dict[str, Any]]:
     found = []
     for name, tool in tools().items():
         one = {"name": name, "inputSchema": tool.get("input", {"type": "object"})}
-        found.append({**one, "outputSchema": tool["output"]} if tool.get("output") else one)
+        said = {"outputSchema": tool.get("output"), "execution": tool.get("execution")}
+        found.append({**one, **{field: value for field, value in said.items() if value}})
     return found
 
 
@@ -34,7 +35,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     match request["method"]:
         case "initialize":
             info = {"name": "typed", "version": "1"}
-            return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+            # The first version in which a tool can say `execution`.
+            spoken = "2025-11-25" if any("execution" in tool for tool in tools().values()) else "2025-06-18"
+            return {"protocolVersion": spoken, "capabilities": {"tools": {}}, "serverInfo": info}
         case "tools/list":
             return {"tools": listed()}
         case "tools/call":

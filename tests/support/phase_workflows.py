@@ -18,6 +18,7 @@ class ToolFile:
     """A server of tools in a folder; what its tools are can be changed while it runs."""
 
     def __init__(self, folder: Path, name: str = "tools") -> None:
+        self.folder = folder
         self._file, self._log = folder / f"{name}.json", folder / f"{name}.log"
         self.define(greet={"input": text_of("who"), "output": text_of("line"), "gives": {"line": "hello"}})
 

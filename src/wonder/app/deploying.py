@@ -50,13 +50,14 @@ def main_workflow(deployed: "Deployed", definition: str | Path | Mapping[str, An
 async def load_catalog_for(project: OpenProject, loaded: "Loaded", reader: Reader | None = None) -> "Catalog":
     """Load what a definition names that is stored already."""
     # Only to store definitions, as in `read_definition`.
-    from wonder.storage.catalog import load_allowed, load_catalog
+    from wonder.storage.catalog import load_allowed, load_catalog, load_tools_only_as_tasks
 
     reader, project_id = reader or project.store, project.home.project_id
     catalog = await load_catalog(reader, project_id, loaded.references)
     if loaded.reading.bundle.models or not loaded.written or b"secrets" in loaded.written:
         catalog = replace(catalog, allowed=await load_allowed(reader, project_id))
-    return catalog
+    only_as_tasks = await load_tools_only_as_tasks(reader, project_id, loaded.reading.bundle, catalog)
+    return replace(catalog, tools_only_as_tasks=only_as_tasks)
 
 
 def tools_of(project: OpenProject, kind: "McpToolKind | None" = None, *, for_runs: bool = False) -> "ToolDirectory":

@@ -14,6 +14,7 @@ from wonder.actions.equipment import Equipment
 from wonder.actions.functions.functions import FunctionRegistry
 from wonder.actions.mcp.connections import connect
 from wonder.actions.mcp.permission import ascii_json, check_listed, folder_here, shown_command
+from wonder.actions.mcp.unsupported import why_only_as_task
 from wonder.actions.mcp_tool.kind import McpToolKind
 from wonder.actions.resources import Resources
 from wonder.actions.secrets.stored import StoredSecrets
@@ -122,7 +123,8 @@ class ToolDirectory:
 
     def _said(self, tool: "Tool") -> dict[str, Any]:
         # A server knows its secrets, and may write them anywhere.
-        said: Any = self._redactor.value({"input": tool.input_schema, "output": tool.output_schema})
+        schemas: dict[str, Any] = {"input": tool.input_schema, "output": tool.output_schema}
+        said: Any = self._redactor.value({**schemas, "only_as_task": tool.only_as_task})
         return said  # type: ignore[no-any-return]  # as it was given
 
     def _as_stored(self, name: str, connection: StdioServer | HttpServer, own: McpServer | None) -> McpServer:
@@ -190,6 +192,8 @@ def _schemas(server: str, name: str, tools: Tools | Unchecked | str) -> ToolSche
         there = ", ".join(sorted(tools)[:_NAMED_MAX]) or "none"
         hint = f"did you mean {near!r}?" if near else f"it has: {there}"
         return f"the MCP server {server!r} has no tool {name!r}; {hint}"
+    if said.get("only_as_task"):
+        return why_only_as_task(server, name)
     for side in ("input", "output"):
         if said[side] is not None and (fault := _fault(said[side])):
             return f"the {side} schema of the tool {name!r} of the MCP server {server!r} can't be used: {fault}"

@@ -9,6 +9,7 @@ from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
 from wonder.coordinator.starting import Starter
+from wonder.coordinator.targets import find_called
 from wonder.definitions.records.tenancy import ProjectSettings
 from wonder.engine.control import check_input
 from wonder.engine.decisions import ControlChild, StartChild
@@ -172,11 +173,19 @@ class Calls:
             return Failure("CALL_DEPTH", message)
         if (too_many := await self._trees.admit(parent)) is not None:
             return too_many
-        program = await self._starter.program(order.workflow_def_id, order.version)
+        program = await self._program(parent, order)
         filled, faults = check_input(program.workflow, order.input)
         if faults:
             return misfit("INPUT_SCHEMA", f"the input of {program.workflow.name!r}", faults)
         return program, filled, settings
+
+    async def _program(self, parent: LiveRun, order: StartChild) -> Program:
+        """Give what is called: a definition by its id or, as only a context says it, by its name (ACT-5)."""
+        if not order.by_name:
+            return await self._starter.program(order.workflow_def_id, order.version)
+        called = order.workflow_def_id, order.version
+        found = await find_called(self._coordinator.store.unsettled, parent.project_id, *called)
+        return await self._starter.program(found.id, found.version)
 
     def control(self, parent: LiveRun, order: ControlChild) -> None:
         coordinator, child_id = self._coordinator, order.child_run_id
@@ -232,4 +241,4 @@ def _order_again(parent: LiveRun, token: Token, child_id: str) -> StartChild | F
         return called
     if isinstance(action_input, Failure):
         return action_input
-    return StartChild(token.id, child_id, *called, action_input, task.wait.inherit_artifacts)
+    return StartChild(token.id, child_id, *called, action_input, task.wait.inherit_artifacts, task.wait.by_name)

@@ -6,6 +6,7 @@ from wonder.coordinator.errors import WorkflowDisabled
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, parse_reference
+from wonder.storage.catalog import find_stored
 from wonder.storage.definitions import Owner
 from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.names import find_definition
@@ -41,6 +42,24 @@ async def find_target(reader: Reader, project_id: str, wanted: str) -> FoundTarg
         raise NotFound("workflow", reference.name)
     version = reference.version or workflow.pinned_version
     return FoundTarget(workflow.name, workflow.id, workflow.workflow_def_id, version, workflow.enabled)
+
+
+async def find_called(reader: Reader, project_id: str, wanted: str, version: int | None) -> WorkflowDef:
+    """Find the definition that a call means by what its context says: `name`, `name@3`, `library/name` or an id.
+
+    Raises NotFound or AmbiguousName; what the project can't see is not there (INV-7).
+    """
+    reference = parse_reference("workflow", wanted, (), version)
+    if reference is None:
+        raise NotFound("workflow", wanted if version is None else f"{wanted} in version {version}")
+    found = await find_stored(reader, project_id, reference)
+    if len(found) > 1:
+        raise AmbiguousName("workflow", reference.name, [one.owner for one in found])
+    if not found:
+        raise NotFound("workflow", str(reference))
+    record = found[0].record
+    assert isinstance(record, WorkflowDef)
+    return record
 
 
 async def _by_id(reader: Reader, project_id: str, id: str) -> Workflow | None:

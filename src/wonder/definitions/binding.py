@@ -40,7 +40,8 @@ class Binder(Struct, frozen=True):
             bound = self.resolve(reference)
             versioned = "version" not in implementation and reference.version is not None
             implementation[str(reference.path[-1])] = f"{bound.id}@{reference.version}" if versioned else bound.id
-            if reference.kind == "workflow" and "version" in implementation:
+            # A version that is read from the context stays as it is: it is known when the call is made (RES-4).
+            if reference.kind == "workflow" and not isinstance(implementation.get("version", {}), dict):
                 implementation["version"] = reference.version
         fields["implementation"] = implementation
         return ActionDef.model_validate(self._definition(draft.name, fields, fields))

@@ -61,6 +61,8 @@ class Catalog(Struct, frozen=True):
     triggered: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What the workflows that were found trigger, and those in turn, all by name (PHS-6)."""
 
+    tools_only_as_tasks: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The tools that can't be called, by the name of their server, as far as servers were asked (ACT-2)."""
     allowed: Allowed | None = None
     """None where it was not looked up; then nothing is said about it."""
 

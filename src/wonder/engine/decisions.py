@@ -256,6 +256,8 @@ class StartChild(Struct, frozen=True, gc=False):
     version: int | None
     input: JsonValue
     inherit_artifacts: bool
+    by_name: bool = False
+    """Whether `workflow_def_id` is what a context says: an id, or a name as a definition would write it."""
 
 
 class ControlChild(Struct, frozen=True, gc=False):

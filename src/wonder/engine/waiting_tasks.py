@@ -75,6 +75,8 @@ class CallWait:
     def __init__(self, implementation: Any) -> None:
         self.workflow_def_id = _constant_or_path(implementation.workflow_def_id)
         self.version = _constant_or_path(implementation.version)
+        self.by_name = isinstance(implementation.workflow_def_id, FromContext)
+        """Whether a name may be there, which a definition's own reference never has once it is stored."""
         self.inherit_artifacts = implementation.inherit_artifacts
         self.catch = implementation.on_failure == "catch"
 

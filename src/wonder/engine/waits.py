@@ -79,7 +79,7 @@ def _suspend(turn: Turn, token: Token, task: WaitingTask, task_input: JsonValue)
                 return called
             child_run_id = turn.new_id()
             _sleep(turn, token, {"kind": "workflow_call", "child_run_id": child_run_id}, task_input)
-            turn.emit(StartChild(token.id, child_run_id, *called, action_input, wait.inherit_artifacts))
+            turn.emit(StartChild(token.id, child_run_id, *called, action_input, wait.inherit_artifacts, wait.by_name))
         case _:
             assert_never(task.wait)
     if task.timeout_ms is not None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from wonder.definitions.catalog import Allowed, Catalog, Found, Stored
+from wonder.definitions.drafts import Bundle
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
@@ -17,6 +18,7 @@ from wonder.storage.resource_errors import AmbiguousName, NotFound
 from wonder.storage.secrets import list_secrets
 from wonder.storage.store import Reader
 from wonder.storage.tenancy import load_library, load_project, load_workspace
+from wonder.storage.tool_schemas import load_tool_schemas
 
 _DEFINITIONS: dict[ResourceKind, type[WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType]] = {
     "workflow": WorkflowDef,
@@ -40,7 +42,7 @@ async def load_catalog(reader: Reader, project_id: str, references: Iterable[Ref
     for reference in references:
         if reference.key in found:
             continue
-        candidates = found[reference.key] = await _find(reader, project_id, reference)
+        candidates = found[reference.key] = await find_stored(reader, project_id, reference)
         for task in (candidate.record for candidate in candidates):
             if isinstance(task, TaskDef):
                 for step in task.steps:
@@ -63,6 +65,22 @@ async def load_allowed(reader: Reader, project_id: str) -> Allowed:
     return Allowed(workspace.settings, project.settings, project_id, secrets)
 
 
+async def load_tools_only_as_tasks(
+    reader: Reader, project_id: str, bundle: Bundle, catalog: Catalog
+) -> dict[str, frozenset[str]]:
+    """Load which tools of the servers that actions name can't be called, as far as servers were asked before."""
+    actions = [*bundle.definitions.actions.values()]
+    actions += [action for library in bundle.libraries.values() for action in library.definitions.actions.values()]
+    named = {one for action in actions for one in action.references if one.kind == "mcp_server"}
+    found: dict[str, frozenset[str]] = {}
+    for reference in named:
+        stored = [one.record.connection for one in catalog.find(reference) if isinstance(one.record, McpServer)]
+        connection = bundle.mcp_servers.get(reference.name) or next(iter(stored), None)
+        tools = await load_tool_schemas(reader, project_id, connection) if connection else None
+        found[reference.name] = frozenset(name for name, tool in (tools or {}).items() if tool.get("only_as_task"))
+    return found
+
+
 async def _triggered(reader: Reader, project_id: str, workflows: Iterable[WorkflowDef]) -> dict[str, list[str]]:
     """Load what workflows of the project trigger, and those in turn, to see where that comes back to itself."""
     triggered: dict[str, list[str]] = {}
@@ -79,7 +97,8 @@ async def _triggered(reader: Reader, project_id: str, workflows: Iterable[Workfl
     return triggered
 
 
-async def _find(reader: Reader, project_id: str, reference: Reference) -> list[Found]:
+async def find_stored(reader: Reader, project_id: str, reference: Reference) -> list[Found]:
+    """Find what a reference means in a project: nothing, one record, or several of which none comes first."""
     if reference.kind in _RESOURCES:
         return await _find_resource(reader, project_id, reference)
     kind, home = _DEFINITIONS[reference.kind], Owner("project", project_id)
@@ -89,7 +108,7 @@ async def _find(reader: Reader, project_id: str, reference: Reference) -> list[F
         return [
             Found(candidate.record, text.split("@")[0])
             for text in several.candidates
-            for candidate in await _find(reader, project_id, _in_library(reference, text.split("/")[0]))
+            for candidate in await find_stored(reader, project_id, _in_library(reference, text.split("/")[0]))
         ]
     record: Stored | None = None
     if named:

@@ -9,7 +9,7 @@ from wonder.storage.store import Reader, Store, UtcNow
 from wonder.storage.tables import MAX_STORED_BYTES
 
 Tools = dict[str, dict[str, Any]]
-"""What each tool of a server takes and gives, by its name: `{input, output}`; `output` may be null."""
+"""What each tool of a server takes and gives, by its name: `{input, output, only_as_task}`; `output` may be null."""
 
 
 def connection_hash(connection: StdioServer | HttpServer) -> str:

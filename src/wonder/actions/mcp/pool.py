@@ -13,6 +13,7 @@ from wonder.actions.mcp.losses import shown
 from wonder.actions.mcp.results import is_large, output_of
 from wonder.actions.mcp.schemas import Tool
 from wonder.actions.mcp.sessions import Session
+from wonder.actions.mcp.unsupported import why_only_as_task
 from wonder.actions.mcp.wire import SESSION_GONE
 from wonder.actions.protocol import ActionContext, ActionFailed
 from wonder.actions.threads import Threads
@@ -107,6 +108,8 @@ class Pool:
             faults = tool.input_faults(input) if tool else []
         if tool is None:
             raise _unknown(session, name)
+        if tool.only_as_task:
+            raise ActionFailed("MCP_TASK_REQUIRED", why_only_as_task(session.name, name), details={"tool": name})
         if faults:
             said = "; ".join(map(str, faults[:_FAULTS_SHOWN]))
             message = f"the input does not fit what the tool {name!r} of the MCP server {session.name!r} takes: {said}"

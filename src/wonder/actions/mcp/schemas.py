@@ -21,6 +21,8 @@ class Tool:
     description: str
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None
+    only_as_task: bool = False
+    """Whether it can be called only as a task of the protocol (`taskSupport: required`), which Wonder does not do."""
     _input: "Validator | bool | None" = field(default=False, repr=False)
     _output: "Validator | bool | None" = field(default=False, repr=False)
 
@@ -66,9 +68,12 @@ class ToolList:
         known = self._tools
         self._tools = {}
         for one in listed:
-            tool = Tool(self._server, one.name, one.description or "", one.input_schema, one.output_schema)
+            only_as_task = one.execution is not None and one.execution.task_support == "required"
+            tool = Tool(
+                self._server, one.name, one.description or "", one.input_schema, one.output_schema, only_as_task
+            )
             before = known.get(one.name)
-            is_same = before and (before.input_schema, before.output_schema) == (tool.input_schema, tool.output_schema)
+            is_same = before and _content(before) == _content(tool)
             self._tools[one.name] = before if before and is_same else tool
         self._since = self._clock()
         self._until = self._since + self._seconds
@@ -80,6 +85,10 @@ class ToolList:
     def all(self) -> list[Tool]:
         """Give all tools, by name."""
         return sorted(self._tools.values(), key=lambda tool: tool.name)
+
+
+def _content(tool: Tool) -> tuple[object, ...]:
+    return tool.input_schema, tool.output_schema, tool.only_as_task
 
 
 def _compiled(schema: Schema, what: str, server: str) -> Validator | None:

@@ -28,6 +28,7 @@ class Declaration(Kind):
         "MCP_SERVER_NOT_APPROVED",
         "MCP_SERVER_NOT_STARTED",
         "MCP_SESSION_GONE",
+        "MCP_TASK_REQUIRED",
         "MCP_TIMEOUT",
         "MCP_TOOL_ERROR",
         "MCP_TOOL_UNKNOWN",

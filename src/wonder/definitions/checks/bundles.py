@@ -12,9 +12,10 @@ from wonder.definitions.checks.schedules import check_schedule
 from wonder.definitions.checks.schemas import check_schemas
 from wonder.definitions.checks.secret_places import check_secret_places, check_secrets_of_project
 from wonder.definitions.checks.secret_uses import check_secret_uses
-from wonder.definitions.checks.servers import check_server
+from wonder.definitions.checks.servers import check_server, check_tool_call
 from wonder.definitions.checks.tasks import check_task
 from wonder.definitions.checks.triggers import check_triggers
+from wonder.definitions.checks.vector_indexes import check_vector_index
 from wonder.definitions.checks.workflows import check_workflow
 from wonder.definitions.drafts import Definitions
 from wonder.definitions.faults import Fault, Path
@@ -36,11 +37,11 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
     for name, library in bundle.libraries.items():
         check_schemas(library.definitions, ("libraries", name), findings)
     lookup = Lookup(reading, bundle.definitions, catalog)
-    _check_definitions(bundle.definitions, lookup, reading, (), findings)
+    _check_definitions(bundle.definitions, lookup, reading, catalog, (), findings)
     for name, library in bundle.libraries.items():
         section: Path = ("libraries", name)
         library_lookup = Lookup(reading, library.definitions, catalog, section)
-        _check_definitions(library.definitions, library_lookup, reading, section, findings)
+        _check_definitions(library.definitions, library_lookup, reading, catalog, section, findings)
     for name, model in bundle.models.items():
         check_model(model, ("models", name), findings)
         if catalog.allowed:
@@ -51,17 +52,17 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
     if catalog.allowed:
         check_secret_uses(bundle, catalog.allowed, findings)
     for index in bundle.vector_indexes.values():
-        for reference in index.artifact_types:
-            lookup.check(reference, findings)
+        check_vector_index(index, lookup, findings)
     for schedule in bundle.schedules.values():
         check_schedule(schedule, lookup, reading, findings)
 
 
 def _check_definitions(
-    definitions: Definitions, lookup: Lookup, reading: Reading, section: Path, findings: Findings
+    definitions: Definitions, lookup: Lookup, reading: Reading, catalog: Catalog, section: Path, findings: Findings
 ) -> None:
     for action in definitions.actions.values():
         check_action(action, findings)
+        check_tool_call(action, catalog, findings)
         for reference in action.references:
             lookup.check(reference, findings)
     for task in definitions.tasks.values():

@@ -1,7 +1,9 @@
 """Checks of MCP servers: how they are reached, before anybody tries."""
 
 from wonder.definitions.addresses import why_no_address, why_no_header
+from wonder.definitions.catalog import Catalog
 from wonder.definitions.checks.texts import check_template
+from wonder.definitions.drafts import ActionDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.findings import Findings
 from wonder.definitions.records.resources import HttpServer, StdioServer
@@ -18,6 +20,16 @@ def check_server(server: StdioServer | HttpServer, path: Path, findings: Finding
             for name, text in headers.items():
                 check_template(text, (*path, "headers", name), findings)
                 note_header(name, text, (*path, "headers", name), findings)
+
+
+def check_tool_call(action: ActionDraft, catalog: Catalog, findings: Findings) -> None:
+    """Note the call of a tool that its server gives only as a task of the protocol, where that is known (ACT-2)."""
+    for reference in action.references:
+        called = getattr(action.implementation, "tool_name", None)
+        if called in catalog.tools_only_as_tasks.get(reference.name, ()):
+            message = f"the tool '{called}' can be called only as a task of the protocol, which Wonder does not do"
+            hint = f"use another tool of '{reference.name}', or a server that answers the call itself"
+            findings.error("tool_only_as_task", (*action.path, "implementation", "tool_name"), message, hint)
 
 
 def note_address(text: str, where: Path, findings: Findings) -> None:

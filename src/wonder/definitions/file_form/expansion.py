@@ -32,7 +32,7 @@ from wonder.definitions.file_form.models import (
 )
 from wonder.definitions.file_form.record_faults import record_faults
 from wonder.definitions.kinds import KINDS
-from wonder.definitions.records.fields import Record
+from wonder.definitions.records.fields import FromContext, Record
 from wonder.definitions.records.tasks import StepBody, TaskBody
 from wonder.definitions.records.workflows import TriggerBody
 from wonder.definitions.references import Reference, ResourceKind, inline_name, parse_reference
@@ -180,9 +180,15 @@ class Expansion:
             for field, named in kind.references.items():
                 text = getattr(implementation, field)
                 if isinstance(text, str):
-                    version = getattr(implementation, "version", None)
-                    version = version if isinstance(version, int) else None
-                    references.append(self._reference(named, text, (*where, field), version))
+                    beside = getattr(implementation, "version", None)
+                    version = beside if isinstance(beside, int) else None
+                    reference = self._reference(named, text, (*where, field), version)
+                    if reference and reference.version and isinstance(beside, FromContext):
+                        message = f"'{text}' names a version, and the version beside it is read from the context"
+                        self._fault(
+                            "bad_reference", (*where, field), message, f"write '{reference.name}', or no version"
+                        )
+                    references.append(reference)
         return ActionDraft(name, file, implementation, tuple(filter(None, references)), path)
 
     def _reference(self, kind: ResourceKind, text: str, path: Path, version: int | None = None) -> Reference | None:

@@ -17,15 +17,16 @@ WHERE steps.action_id = $1 AND steps.action_version = coalesce(CAST($2 AS BIGINT
 ORDER BY 2, 3;
 
 -- name: pinned_users(workflow_defs)
--- Workflows that are pinned to it, and calls of that version.
+-- Workflows that are pinned to it, and calls of that version, or of one that the context says: that may be any.
 SELECT 'workflow binding' AS kind, name, pinned_version AS version FROM workflows
 WHERE workflow_def_id = $1 AND pinned_version = coalesce(CAST($2 AS BIGINT), pinned_version) AND archived_at IS NULL
 UNION ALL
 SELECT 'action' AS kind, name, version FROM action_defs
 WHERE kind = 'workflow_call' AND archived_at IS NULL
     AND implementation ->> 'workflow_def_id' = $1
-    AND CAST(implementation ->> 'version' AS TEXT)
-        = coalesce(CAST(CAST($2 AS BIGINT) AS TEXT), CAST(implementation ->> 'version' AS TEXT))
+    AND (CAST(implementation ->> 'version' AS TEXT)
+            = coalesce(CAST(CAST($2 AS BIGINT) AS TEXT), CAST(implementation ->> 'version' AS TEXT))
+        OR CAST(implementation ->> 'version' AS TEXT) LIKE '{%')
 ORDER BY 1, 2, 3;
 
 -- name: floating_users(workflow_defs)

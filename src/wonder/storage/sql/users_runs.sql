@@ -20,7 +20,8 @@ JOIN nodes ON nodes.task_id = steps.task_def_id AND nodes.task_version = steps.t
 WHERE action_defs.kind = $2 AND action_defs.implementation ->> CAST($3 AS TEXT) = $1;
 
 -- name: versions_that_call
--- The workflow versions that call one version of a workflow ($2; NULL is any), or also its newest ($3).
+-- The workflow versions that call one version of a workflow ($2; NULL is any), one that the context says, or also its
+-- newest ($3).
 SELECT DISTINCT nodes.workflow_def_id, nodes.workflow_def_version
 FROM action_defs
 JOIN steps ON steps.action_id = action_defs.id AND steps.action_version = action_defs.version
@@ -28,7 +29,8 @@ JOIN nodes ON nodes.task_id = steps.task_def_id AND nodes.task_version = steps.t
 WHERE action_defs.kind = 'workflow_call' AND action_defs.implementation ->> 'workflow_def_id' = $1
     AND coalesce(
         CAST(action_defs.implementation ->> 'version' AS TEXT)
-            = coalesce(CAST(CAST($2 AS BIGINT) AS TEXT), CAST(action_defs.implementation ->> 'version' AS TEXT)),
+            = coalesce(CAST(CAST($2 AS BIGINT) AS TEXT), CAST(action_defs.implementation ->> 'version' AS TEXT))
+            OR CAST(action_defs.implementation ->> 'version' AS TEXT) LIKE '{%',
         CAST($3 AS INTEGER) = 1);
 
 -- name: versions_that_trigger
