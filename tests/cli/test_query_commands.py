@@ -1,6 +1,7 @@
 """`wonder query` as a person and a program see it (SPEC 13)."""
 
 import json
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,13 @@ def test_a_program_gets_every_column_when_several_have_the_same_name(
     shown = json.loads(capsys.readouterr().out)
     assert shown["rows"] == [told]
     assert shown["columns"] == list(told)
+
+
+def test_cmd_6_times_of_postgresql_are_printed_as_sqlite_has_them(
+    database: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = datetime(2026, 5, 6, 9, 8, 7, 120_000, timezone(timedelta(hours=2)))
+    answering(monkeypatch, [at, at.replace(microsecond=1), datetime(2026, 5, 6)])
+    assert main(["query", "SELECT 1", "--json"]) == 0
+    shown = [*json.loads(capsys.readouterr().out)["rows"][0].values()]
+    assert shown == ["2026-05-06T07:08:07.120Z", "2026-05-06T07:08:07.000001Z", "2026-05-06 00:00:00"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from support.stores import in_views
 from wonder.storage.artifacts import Artifact, artifact_id, artifacts_of_project, load_artifact, put_artifact
 from wonder.storage.errors import LeaseLost
 from wonder.storage.resource_errors import BadCursor, NotFound
@@ -115,4 +116,4 @@ async def test_act_6_artifacts_can_be_asked_for_with_sql(store: Store, lease: Le
     await put_artifact(store, lease, artifact(created_ms=1_700_000_000_123, schema_data={"title": "Report"}))
     columns = "artifact_type, workflow_run_id, node, schema_data ->> 'title', size_bytes, created_at"
     rows = await store.query(f"SELECT {columns} FROM artifact_log")
-    assert rows == [("blob", "run", "node", "Report", 5_000_000_000, "2023-11-14T22:13:20.123Z")]
+    assert rows == [("blob", "run", "node", "Report", 5_000_000_000, in_views(store, "2023-11-14T22:13:20.123Z"))]

@@ -1,14 +1,20 @@
 """Migrations: forward only, each whole or not at all, safe with several processes."""
 
 import asyncio
+import re
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from support.contexts import create, write
 from support.database_structure import describe
 from support.processes import run_at_once
+from wonder.context.plan import plan_context, table_prefix
+from wonder.language.values import parse_json
 from wonder.storage import migrate as migrations
 from wonder.storage.errors import DatabaseNewer, DatabaseNotMigrated, MigrationChanged, MigrationFailed
 from wonder.storage.migrate import Migration, applied_migrations, known_migrations, migrate, pending_migrations
@@ -195,3 +201,79 @@ async def test_events_of_an_older_wonder_are_all_there_after_they_were_packed(
     monkeypatch.setattr(migrations, "known_migrations", lambda dialect: shipped)
     await migrate(scratch)
     assert await scratch.query(read) == before == rows
+
+
+def before(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let this Wonder ship only the migrations before this one."""
+    real = known_migrations
+
+    def older(dialect: Dialect) -> tuple[Migration, ...]:
+        shipped = real(dialect)
+        return shipped[: [one.name for one in shipped].index(name)]
+
+    monkeypatch.setattr(migrations, "known_migrations", older)
+
+
+async def test_ctx_2_views_of_an_older_database_become_readable_for_an_old_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Python's SQLite, which may be years older than ours; the first Wonder ordered inside of group_concat."""
+    path = tmp_path / "old.db"
+    with monkeypatch.context() as older:
+        before(older, "views_for_people")
+        store = await open_store(f"sqlite:///{path}")
+        schema = '{"properties":{"tags":{"type":"array","items":{"type":"string"}}}}'
+        async with store.transaction() as transaction:
+            await transaction.run(
+                "INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ('W', 'w', '', '');"
+                "INSERT INTO projects (id, workspace_id, name, description, created_at, updated_at)"
+                " VALUES ('P', 'W', 'p', '', '', '');"
+            )
+            await transaction.run(
+                "INSERT INTO workflow_defs (id, version, name, description, project_id, content_hash, created_at,"
+                " updated_at, initial_node_id, on_timeout, tags, input_schema, output_schema, context_schema)"
+                " VALUES ('w', 1, 'old', '', 'P', '', '', '', 'n', 'fail', '[]', '{}', '{}', $1)",
+                [(schema,)],
+            )
+            plan = plan_context(table_prefix("w", 1), context_schema=parse_json(schema))
+            await create(transaction, plan, "sqlite")
+            await write(transaction, plan.insert("R", {"input": {}, "state": {"tags": ["b", "a"]}, "output": {}}))
+            await transaction.run("CREATE VIEW context_old AS SELECT group_concat(id, ',' ORDER BY id) FROM runs")
+            await transaction.execute("register_context_table", "context_old", "w", 1, "view", 1, "")
+        await store.close()
+        if sqlite3.sqlite_version_info < (3, 44):
+            with pytest.raises(sqlite3.DatabaseError, match="malformed database schema"):
+                read_by_another_program(path, "SELECT count(*) FROM runs")
+    await (await open_store(f"sqlite:///{path}")).close()
+    assert read_by_another_program(path, "SELECT state_tags FROM context_old") == [('["b","a"]',)]
+    assert read_by_another_program(path, "SELECT * FROM event_log") == []
+
+
+async def test_ctx_2_the_catalogue_has_nothing_that_sqlite_3_37_does_not_know(tmp_path: Path) -> None:
+    """An operator or clause that it can't parse, in any view, would hide every table from it."""
+    store = await open_store(f"sqlite:///{tmp_path / 'new.db'}")
+    statements = [str(sql) for (sql,) in await store.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")]
+    await store.close()
+    for sql in statements:
+        code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", sql)
+        assert "->" not in code  # since 3.38
+        assert not re.search(r"\b(RIGHT|FULL)\s+(OUTER\s+)?JOIN\b|IS\s+(NOT\s+)?DISTINCT", code)  # since 3.39
+        assert not re.search(r"group_concat\([^()]*ORDER BY", code)  # since 3.44
+
+
+def read_by_another_program(path: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+async def test_times_in_the_views_for_people_are_compared_with_now(store: Store) -> None:
+    """CMD-6: on PostgreSQL they are timestamps; on SQLite texts, in an order that is that of time."""
+    week = "now() - interval '7 days'" if store.dialect == "postgresql" else "datetime('now', '-7 days')"
+    times = {
+        "run_log": "created_at",
+        "token_log": "ended_at",
+        "event_log": "happened_at",
+        "artifact_log": "created_at",
+    }
+    for view, column in times.items():
+        assert await store.query(f"SELECT count(*) FROM {view} WHERE {column} > {week}") == [(0,)]

@@ -7,6 +7,7 @@ import pytest
 from support.engine_runs import workflow
 from support.recorded_runs import PROJECT, RecordedPlayer, create_tables, new_plan
 from support.stored_records import NOW, action, clock, new_id, task, workflow_def
+from support.stores import in_views
 from wonder.engine.facts import TaskCompleted
 from wonder.storage.definitions import create_version
 from wonder.storage.resource_errors import BadCursor, BadLimit, NotFound
@@ -135,11 +136,11 @@ async def test_the_views_name_what_the_tables_only_have_ids_of(store: Store) -> 
         )
     run = "SELECT id, status, workflow, workspace_id, created_at FROM run_log"
     assert await store.query(run) == [
-        (player.run.id, "failed", "flow", home.workspace_id, "2026-01-02T03:04:05.006Z"),
+        (player.run.id, "failed", "flow", home.workspace_id, in_views(store, "2026-01-02T03:04:05.006Z")),
     ]
     assert NOW.startswith("2026-01-02T03:04:05")
     tokens = await store.query("SELECT workflow_run_id, node, status, created_at FROM token_log")
-    assert tokens == [(player.run.id, "node0", "failed", "1970-01-01T00:00:01.000Z")]
+    assert tokens == [(player.run.id, "node0", "failed", in_views(store, "1970-01-01T00:00:01.000Z"))]
     events = await store.query(
         "SELECT sequence_number, id, workspace_id, project_id, workflow_def_id, node, message FROM event_log"
         " WHERE event_type = 'node_failed'"

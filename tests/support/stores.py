@@ -3,10 +3,12 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from support.postgres import PostgresServer, PostgresUnavailable
 from wonder.storage.migrate import known_migrations
+from wonder.storage.store import Store
 
 
 def migrated_template(server: PostgresServer) -> str:
@@ -106,3 +108,8 @@ def remove_sqlite_files(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     for left in path.parent.glob(f"{path.name}-facts-*"):
         left.unlink()
+
+
+def in_views(store: Store, moment: str) -> str | datetime:
+    """Give a time as the views for people have it: PostgreSQL has a type for it."""
+    return moment if store.dialect == "sqlite" else datetime.fromisoformat(moment)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from wonder.operations.declaring import Input, NoInput, Place, database_operation
@@ -43,7 +44,11 @@ async def run_query(place: Place, given: Query) -> QueryAnswer:
 
 async def read_query(place: Place, given: Query) -> Answer:
     """Run a query, and give its rows as they are: several columns may have the same name."""
-    return await read_only_query(place.url, given.sql, Limits(seconds=given.seconds, rows_max=given.limit))
+    answer = await read_only_query(place.url, given.sql, Limits(seconds=given.seconds, rows_max=given.limit))
+    rows: list[Sequence[Any]] = [
+        [_time(cell) if isinstance(cell, datetime) else cell for cell in row] for row in answer.rows
+    ]
+    return answer._replace(rows=rows)
 
 
 def answer_record(answer: Answer) -> QueryAnswer:
@@ -70,6 +75,13 @@ async def list_tables(place: Place, given: NoInput) -> list[TableRecord]:
 async def list_functions(place: Place, given: NoInput) -> list[str]:
     """List the functions that a query can call."""
     return readable_functions(place.url)
+
+
+def _time(at: datetime) -> str:
+    """Write a time of PostgreSQL as SQLite has it in the same views: 2026-05-06T07:08:09.123Z."""
+    if at.tzinfo is None:
+        return str(at)
+    return at.astimezone(UTC).isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")[:-6] + "Z"
 
 
 def _shown(cell: object) -> object:

@@ -12,7 +12,7 @@ from wonder.errors import WonderError
 from wonder.storage.clock import utc_now
 from wonder.storage.errors import DatabaseNewer, MigrationChanged, MigrationFailed
 from wonder.storage.postgresql.reader_role import grant_to_readers
-from wonder.storage.store import Dialect, Reader, Store, UtcNow
+from wonder.storage.store import Dialect, Reader, Store, Transaction, UtcNow
 
 _FILE = re.compile(r"(?P<number>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
@@ -115,12 +115,22 @@ async def _apply(
                 raise
             except Exception as error:
                 raise MigrationFailed(store.address, portion[0].number, portion[0].name, str(error)) from error
+        if applied and store.dialect == "sqlite":
+            await _renew_views(transaction, migrations)
         rows = [(one.number, one.name, one.sha256, clock(), _version()) for one in migrations]
         await transaction.execute_many("record_migration", rows)
         if applied and store.dialect == "postgresql":
             # A view that was made anew has lost what it granted.
             await grant_to_readers(transaction)
         return migrations, missing[len(migrations) :]
+
+
+async def _renew_views(transaction: Transaction, migrations: list[Migration]) -> None:
+    # Imported when an old database is migrated: it loads all records.
+    from wonder.storage.renewing import MIGRATION, renew_context_views
+
+    if any(one.name == MIGRATION for one in migrations):
+        await renew_context_views(transaction, "sqlite")
 
 
 @cache

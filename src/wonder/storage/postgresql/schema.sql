@@ -554,9 +554,9 @@ CREATE VIEW run_log AS SELECT
     runs.id, runs.status, workflow_defs.name AS workflow, runs.workflow_version, runs.workflow_id, runs.workflow_def_id,
     runs.project_id, projects.workspace_id, runs.paused_reason, runs.parent_run_id, runs.parent_node_id, runs.depth,
     runs.retry_of_run_id, runs.forked_from_run_id, runs.idempotency_key, runs.output, runs.error,
-    to_char(to_timestamp(runs.created_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
-    to_char(to_timestamp(runs.started_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
-    to_char(to_timestamp(runs.completed_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS completed_at
+    to_timestamp(runs.created_ms / 1000.0) AS created_at,
+    to_timestamp(runs.started_ms / 1000.0) AS started_at,
+    to_timestamp(runs.completed_ms / 1000.0) AS completed_at
 FROM runs
 LEFT JOIN projects ON projects.id = runs.project_id
 LEFT JOIN workflow_defs ON workflow_defs.id = runs.workflow_def_id AND workflow_defs.version = runs.workflow_version;
@@ -565,9 +565,9 @@ CREATE VIEW token_log AS SELECT
     tokens.id, tokens.run_id AS workflow_run_id, nodes.ref AS node, tokens.node_id, tokens.status, tokens.path_id,
     tokens.parent_token_id, tokens.fan_out_transition_id, tokens.branch_index, tokens.branch_total, tokens.input,
     tokens.last_error, tokens.state_data,
-    to_char(to_timestamp(tokens.created_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
-    to_char(to_timestamp(tokens.updated_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at,
-    to_char(to_timestamp(tokens.ended_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ended_at
+    to_timestamp(tokens.created_ms / 1000.0) AS created_at,
+    to_timestamp(tokens.updated_ms / 1000.0) AS updated_at,
+    to_timestamp(tokens.ended_ms / 1000.0) AS ended_at
 FROM tokens
 LEFT JOIN runs ON runs.id = tokens.run_id
 LEFT JOIN nodes ON nodes.workflow_def_id = runs.workflow_def_id
@@ -586,7 +586,7 @@ CREATE VIEW event_log AS SELECT
     events.step, events.type AS event_type, events.run_id AS workflow_run_id, runs.parent_run_id, runs.workflow_def_id,
     events.node_id, nodes.ref AS node, events.token_id, events.path_id, projects.workspace_id, runs.project_id,
     events.tokens, events.cost_usd, events.metadata -> 'error' ->> 'message' AS message, events.metadata,
-    to_char(to_timestamp(events.at_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS happened_at
+    to_timestamp(events.at_ms / 1000.0) AS happened_at
 FROM events
 LEFT JOIN runs ON runs.id = events.run_id
 LEFT JOIN projects ON projects.id = runs.project_id
@@ -636,7 +636,7 @@ CREATE VIEW artifact_log AS SELECT
     artifacts.step, artifacts.part, COALESCE(artifact_types.name, artifacts.artifact_type_id) AS artifact_type,
     artifacts.artifact_type_id, artifacts.artifact_type_version, artifacts.content_type, artifacts.size_bytes,
     artifacts.storage_key, artifacts.schema_data, artifacts.project_id, projects.workspace_id,
-    to_char(to_timestamp(artifacts.created_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at
+    to_timestamp(artifacts.created_ms / 1000.0) AS created_at
 FROM artifacts
 LEFT JOIN projects ON projects.id = artifacts.project_id
 LEFT JOIN artifact_types ON artifact_types.id = artifacts.artifact_type_id

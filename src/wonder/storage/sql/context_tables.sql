@@ -43,3 +43,14 @@ SELECT
     (SELECT count(*) FROM (SELECT 1 FROM context_tables WHERE kind = 'table' LIMIT $2) AS made),
     (SELECT count(*) FROM
         (SELECT 1 FROM context_tables WHERE kind = 'view' AND workflow_def_id <> $1 LIMIT $2) AS others);
+
+-- name: context_views
+-- The views that are in the catalogue, with what each is made from.
+SELECT views.table_name, views.workflow_def_id, views.workflow_def_version,
+    workflow_defs.input_schema, workflow_defs.context_schema, workflow_defs.output_schema,
+    (SELECT count(*) FROM shared_context_tables AS shared
+     WHERE shared.workflow_def_id = views.workflow_def_id
+         AND shared.workflow_def_version = views.workflow_def_version) AS shared_tables
+FROM context_tables AS views JOIN workflow_defs
+    ON workflow_defs.id = views.workflow_def_id AND workflow_defs.version = views.workflow_def_version
+WHERE views.kind = 'view' ORDER BY views.table_name;
