@@ -1,9 +1,13 @@
 """The context of an action: one for each attempt, and on the way of every task."""
 
 import logging
+import sys
 from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
 
 from wonder.actions.attempts import NOTHING_USED, AttemptClock, Origin, StoredArtifact, Usage
+from wonder.actions.logs.collecting import LogCollector, Place
 from wonder.engine.event_type import Event
 from wonder.engine.events import check_event
 from wonder.language.values import JsonValue
@@ -22,6 +26,7 @@ class ActionContext:
         "attempt",
         "cancelled",
         "idempotency_key",
+        "logs",
         "noted",
         "origin",
         "step",
@@ -38,9 +43,12 @@ class ActionContext:
         clock: AttemptClock | None = None,
         task_due_ms: float | None = None,
         on_progress: Callable[[JsonValue], None] | None = None,
+        logs: LogCollector | None = None,
     ) -> None:
         self.origin, self.step, self.attempt = origin, step, attempt
         self.idempotency_key = idempotency_key
+        self.logs = logs
+        """What takes the log records of this attempt; None where nothing is kept of them."""
         self.usage = NOTHING_USED
         self.noted: list[Event] | None = None
         """The events that the action asks for."""
@@ -56,11 +64,26 @@ class ActionContext:
         return min((due_ms for due_ms in due if due_ms is not None), default=None)
 
     @property
+    def place(self) -> Place:
+        """Where in the run this attempt is, as its log records say."""
+        return Place(self.origin, self.step, self.attempt)
+
+    @property
     def logger(self) -> "logging.LoggerAdapter[logging.Logger]":
-        """A logger whose records say where they come from."""
+        """A logger whose records say where they come from; the logs of the run get them from INFO on (EVT-4a)."""
         origin = self.origin
         where = {"run_id": origin.run_id, "node": origin.node, "branch": origin.branch, "step": self.step}
-        return logging.LoggerAdapter(_LOGGER, {**where, "attempt": self.attempt})
+        return _ContextLogger(self, {**where, "attempt": self.attempt})
+
+    def say_of(self, service: str) -> Callable[[int, str], None]:
+        """Give what logs messages of this attempt, with their level, as those of a service; from any thread."""
+        logs, place = self.logs, self.place
+
+        def say(level: int, message: str) -> None:
+            if logs:
+                logs.add(level, service, message, place=place)
+
+        return say
 
     def hold(self) -> None:
         """Stop the attempt's time while it waits in line for a place to run; the task's own limit goes on."""
@@ -101,3 +124,39 @@ class ActionContext:
         """Report to the watchers of the run how far the action is; nothing of it is kept."""
         if self._on_progress:
             self._on_progress(progress)
+
+
+CURRENT: ContextVar[ActionContext] = ContextVar("wonder_action_context")
+"""The attempt that the code which looks at it belongs to."""
+
+
+class _ContextLogger(logging.LoggerAdapter[logging.Logger]):
+    """Logs what the application's settings let through, and gives the rest to the logs of the run alone."""
+
+    def __init__(self, context: ActionContext, where: dict[str, Any]) -> None:
+        super().__init__(_LOGGER, where)
+        self._context = context
+
+    def isEnabledFor(self, level: int) -> bool:  # noqa: N802  # the name of the standard library
+        return level >= logging.INFO or _LOGGER.isEnabledFor(level)
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        before = CURRENT.set(self._context)
+        try:
+            if _LOGGER.isEnabledFor(level):
+                # One frame more than usual lies between the caller and the record.
+                kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
+                super().log(level, msg, *args, **kwargs)
+            elif level >= logging.INFO and self._context.logs:
+                # Making it is enough: what takes records for the logs sees it then (`actions/captured_logs.py`).
+                extra = self.process(msg, kwargs)[1].get("extra")
+                error = _error_of(kwargs.get("exc_info"))
+                _LOGGER.makeRecord(_LOGGER.name, level, "", 0, msg, args, error, extra=extra)
+        finally:
+            CURRENT.reset(before)
+
+
+def _error_of(given: Any) -> Any:
+    if isinstance(given, BaseException):
+        return (type(given), given, given.__traceback__)
+    return sys.exc_info() if given and not isinstance(given, tuple) else given or None

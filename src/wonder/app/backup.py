@@ -1,7 +1,7 @@
 """Backups: one folder with the database, its journal and the content of artifacts, all of one moment, and a manifest.
 
-The database comes first. What an artifact names is durable in the object store before its row is, and is never changed,
-so everything that the copied rows name can be copied after them.
+The database comes first. What an artifact or an archive of logs names is durable in the object store before its row
+is, and is never changed, so everything that the copied rows name can be copied after them.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from wonder.objects.errors import ObjectDamaged, ObjectMissing
 from wonder.objects.store import Objects
 from wonder.storage.backup_errors import BackupFailed
 from wonder.storage.clock import utc_now
+from wonder.storage.logs import content_queries
 from wonder.storage.migrate import applied_migrations
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store
@@ -66,12 +67,12 @@ async def _fill(folder: Path, url: str, objects: Objects, on_progress: Progress)
     made_at = utc_now()
     # Opened first: what is missing, or no database, is refused with its own message.
     store = await open_store(url, create=False, migrations="leave")
-    migration = len(await applied_migrations(store))
+    migration, queries = len(await applied_migrations(store)), await content_queries(store)
     await store.close()
     if isinstance(address, SqliteAddress):
         contents = await _copy_sqlite(address, folder, objects, on_progress)
     else:
-        contents = await _copy_postgres(address, folder, objects, on_progress)
+        contents = await _copy_postgres(address, folder, objects, queries, on_progress)
     files = await asyncio.to_thread(_entries, folder)
     return Manifest(version("wonder-workflows"), made_at, store.dialect, migration, files, contents)
 
@@ -100,7 +101,7 @@ async def _copy_sqlite(address: SqliteAddress, folder: Path, objects: Objects, o
 
 
 async def _copy_postgres(
-    address: PostgresAddress, folder: Path, objects: Objects, on_progress: Progress
+    address: PostgresAddress, folder: Path, objects: Objects, queries: list[str], on_progress: Progress
 ) -> ObjectsPart:
     # Imported when it is used: asyncpg is an extra.
     from wonder.storage.postgresql.backup import snapshot_of
@@ -108,15 +109,16 @@ async def _copy_postgres(
     async with snapshot_of(address) as snapshot:
         on_progress("the database, by pg_dump", 0, 0)
         await snapshot.dump(folder / DUMP)
-        return await _copy_objects(snapshot.contents(), objects, folder, on_progress)
+        return await _copy_objects(snapshot.contents(queries), objects, folder, on_progress)
 
 
 async def _contents(store: Store) -> AsyncIterator[tuple[str, int]]:
-    after = ""
-    while rows := await store.fetch("artifact_contents", after, _KEYS_AT_ONCE):
-        for key, size in rows:
-            yield str(key), int(str(size))
-        after = str(rows[-1][0])
+    for query in await content_queries(store):
+        after = ""
+        while rows := await store.fetch(query, after, _KEYS_AT_ONCE):
+            for key, size in rows:
+                yield str(key), int(str(size))
+            after = str(rows[-1][0])
 
 
 async def _copy_objects(

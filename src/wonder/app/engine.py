@@ -10,6 +10,7 @@ from wonder.actions.artifacts.redacted import RedactedArtifacts
 from wonder.actions.embedding.embeddings import Embedder
 from wonder.actions.equipment import Equipment
 from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.logs.collecting import LogCollector
 from wonder.actions.money.spending import StoredSpending
 from wonder.actions.registry import ActionRegistry, announced_kinds
 from wonder.actions.resources import Resources
@@ -17,6 +18,7 @@ from wonder.actions.secrets.stored import StoredSecrets
 from wonder.actions.threads import Threads
 from wonder.app.indexing import Indexing
 from wonder.app.local_worker import LocalWorker
+from wonder.app.retention import Retention
 from wonder.coordinator.collaborators import Collaborators
 from wonder.coordinator.errors import EngineStopped
 from wonder.definitions.records.actions import ActionDef
@@ -50,6 +52,7 @@ _TIDY_SECONDS = 60.0
 _TIDY_ON_SECONDS = 0.1
 # Not at once: many a process runs one workflow, and ends.
 _FIRST_SECONDS = 0.5
+_RETENTION_SECONDS = 5.0
 _AFTER_ERROR_SECONDS = 1.0
 
 Runs = Literal["all", "own", "none"]
@@ -77,6 +80,7 @@ class Engine:
         keys: "Callable[[], KeySource] | None" = None,
         objects: Objects | None = None,
         vectors: Vectors | None = None,
+        logs: LogCollector | None = None,
     ) -> None:
         self.environment = environment or SystemEnvironment()
         self._threads = Threads()
@@ -99,7 +103,7 @@ class Engine:
         )
         self._idempotency = StoredIdempotency(store, lease, self.environment, self._lose_lease)
         self.executor = Executor(
-            Services(self.environment, self._idempotency, on_progress=self.watchers.tell, redactor=redactor)
+            Services(self.environment, self._idempotency, on_progress=self.watchers.tell, redactor=redactor, logs=logs)
         )
         self.worker = LocalWorker(store, self.executor, self._registry)
         self.stopped = asyncio.Event()
@@ -115,6 +119,7 @@ class Engine:
             function_sources=functions.sources,
         )
         self.coordinator = self.collaborators.coordinator
+        self.retention = Retention(store, lease, objects, now_ms)
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self._keeping: asyncio.Task[None] | None = None
         self._recovered = asyncio.Event()
@@ -195,6 +200,7 @@ class Engine:
             group.create_task(_again(self._look_for_requests, _REQUESTS_SECONDS))
             group.create_task(_again(self._look_for_queued))
             group.create_task(_again(self._tidy, _FIRST_SECONDS))
+            group.create_task(_again(self.retention.look, _RETENTION_SECONDS))
             if self._runs == "all":
                 group.create_task(_again(self._look_for_schedules))
             if self.indexing:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from wonder.actions.functions.functions import FunctionRegistry
+from wonder.actions.logs.collecting import LogCollector
 from wonder.app.engine import Engine, Runs
 from wonder.errors import WonderError
 from wonder.objects.store import Objects
@@ -36,13 +37,14 @@ class EngineClaim:
         keys: "Callable[[], KeySource] | None" = None,
         objects: Objects | None = None,
         vectors: Vectors | None = None,
+        logs: LogCollector | None = None,
     ) -> None:
         self.engine: Engine | None = None
         """The engine, while it runs in this process."""
         self._started: set[str] = set()
         self._store, self._functions, self._new_id = store, functions, new_id
         self._runs, self._lease_ms, self._keys, self._objects = runs, lease_ms, keys, objects
-        self._vectors = vectors
+        self._vectors, self._logs = vectors, logs
         self._lease: Lease | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -122,6 +124,7 @@ class EngineClaim:
             keys=self._keys,
             objects=self._objects,
             vectors=self._vectors,
+            logs=self._logs,
         )
 
     async def _close_engine(self) -> None:
@@ -155,10 +158,19 @@ async def claim_engine(
     keys: "Callable[[], KeySource] | None" = None,
     objects: Objects | None = None,
     vectors: Vectors | None = None,
+    logs: LogCollector | None = None,
 ) -> AsyncIterator[EngineClaim]:
     """Run the engine of a database in this process, now or as soon as no other one does."""
     claim = EngineClaim(
-        store, functions, new_id, runs=runs, lease_ms=lease_ms, keys=keys, objects=objects, vectors=vectors
+        store,
+        functions,
+        new_id,
+        runs=runs,
+        lease_ms=lease_ms,
+        keys=keys,
+        objects=objects,
+        vectors=vectors,
+        logs=logs,
     )
     try:
         await claim.take()

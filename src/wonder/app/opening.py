@@ -83,6 +83,7 @@ async def open_wonder(
             from wonder.actions.files.private_places import kept_private
             from wonder.actions.functions.functions import FunctionRegistry
             from wonder.app.engine_claim import claim_engine
+            from wonder.app.log_writing import kept_logs
             from wonder.app.vectors import vectors_of
             from wonder.storage.runs.leases import LEASE_MS
 
@@ -93,6 +94,7 @@ async def open_wonder(
             with kept_private(private_places(url, contents), [*roots, *folders]):
                 async with (
                     app_on(store, url, objects=objects, local=runs == "own") as app,
+                    kept_logs(store, new_ulid) as logs,
                     claim_engine(
                         store,
                         registry,
@@ -102,6 +104,7 @@ async def open_wonder(
                         keys=app.keys,
                         objects=contents,
                         vectors=vectors_of(url, store),
+                        logs=logs,
                     ) as app.claim,
                 ):
                     yield app

@@ -33,6 +33,7 @@ COMMANDS = {
     "project": "show and change the settings of the project: budget, limits, defaults",
     "workspace": "show and change the settings that apply to all projects of the workspace",
     "mcp": "list and approve MCP servers, and show their tools",
+    "logs": "show what actions, their programs and Wonder itself have logged",
     "metrics": "show the metrics that workflows have emitted, with plots",
     "artifacts": "list and show the artifacts that runs have stored, and get their content",
     "query": "run a read-only SQL query over runs, events and contexts",
@@ -56,8 +57,8 @@ names another database (sqlite:///path/to/file.db or postgresql://user@host/name
 `wonder COMMAND --help` describes a command."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
+def main(arguments: Sequence[str] | None = None, *, is_program: bool = False) -> int:
+    """Run the command line and return its exit status; as a program of its own it also sets what is logged."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
         print(_help())
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if words[0] not in COMMANDS:
         return _refuse(BadUsage(_no_command(words[0])), "--json" in words)
-    return _run(words[0], words[1:])
+    return _run(words[0], words[1:], is_program)
 
 
 def entry() -> None:
@@ -85,7 +86,7 @@ def entry() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         with seldom_collected():
-            status = main()
+            status = main(is_program=True)
         sys.stdout.flush()
     except KeyboardInterrupt:
         # Caught around the whole program: it may come while a command is still being imported.
@@ -131,7 +132,7 @@ def _no_command(word: str) -> str:
     return f"there is no command {word!r}; {meant}`wonder --help` lists them"
 
 
-def _run(name: str, words: Sequence[str]) -> int:
+def _run(name: str, words: Sequence[str], is_program: bool) -> int:
     command = import_module(f"wonder.cli.{name.replace('-', '_')}")
     parser = _Parser(
         prog=f"wonder {name}",
@@ -139,7 +140,7 @@ def _run(name: str, words: Sequence[str]) -> int:
         formatter_class=RawDescriptionHelpFormatter,
     )
     command.configure(parser)
-    _show_logs()
+    _show_logs(is_program)
     try:
         given = parser.parse_args(words)
     except SystemExit as stop:  # argparse has printed the help
@@ -156,8 +157,8 @@ def _run(name: str, words: Sequence[str]) -> int:
         return 0
 
 
-def _show_logs() -> None:
-    """Escape control characters in log messages, which may contain text from outside."""
+def _show_logs(is_program: bool) -> None:
+    """Escape control characters in log messages, which may contain text from outside; say which are kept."""
     import logging  # loaded by most commands, and not for help
 
     from wonder.cli.output import visible_lines
@@ -168,6 +169,12 @@ def _show_logs() -> None:
 
     if logging.lastResort:
         logging.lastResort.setFormatter(Shown())
+    if is_program:
+        # What functions log from INFO on is kept with their runs (`wonder logs`); stderr shows warnings and errors.
+        # Libraries that log each request of ours would repeat what events say.
+        logging.getLogger().setLevel(logging.INFO)
+        for library in ("httpx2", "httpcore2", "mcp", "asyncio"):
+            logging.getLogger(library).setLevel(logging.WARNING)
 
 
 # The command that lists what was not found, by the kind that the error names.

@@ -73,7 +73,7 @@ class Acting:
                 if act := acts.get(type(decision)):
                     act(run, decision)
         except Exception as error:
-            log.exception("the decisions on run %s can't be carried out", run.id)
+            log.exception("the decisions on run %s can't be carried out", run.id, extra={"run_id": run.id})
             return error
         return None
 

@@ -64,7 +64,7 @@ class Calls:
         except WonderError:
             raise
         except Exception:
-            log.exception("the calls of run %s can't be brought into line", caller_id)
+            log.exception("the calls of run %s can't be brought into line", caller_id, extra={"run_id": caller_id})
 
     async def ensure(self, parent_id: str, token_id: str) -> None:
         """Start the sub-workflow of a call if it was never stored."""
@@ -130,7 +130,7 @@ class Calls:
         try:
             self._begin(caller, token, child_id, prepared)
         except Exception as error:
-            log.exception("the sub-workflow of run %s can't be started", caller.id)
+            log.exception("the sub-workflow of run %s can't be started", caller.id, extra={"run_id": caller.id})
             if not caller.dropped:  # Else it is loaded again, and its call is tried once more.
                 self._coordinator.take(caller, ChildEnded(token.id, child_id, "failed", None, engine_failure(error)))
 
@@ -162,7 +162,7 @@ class Calls:
             return Failure(error.code, str(error))
         except Exception as error:
             # A caller that nobody tells would wait for ever.
-            log.exception("the sub-workflow of run %s can't be prepared", parent.id)
+            log.exception("the sub-workflow of run %s can't be prepared", parent.id, extra={"run_id": parent.id})
             return engine_failure(error)
 
     async def _checked(self, parent: LiveRun, order: StartChild) -> Prepared | Failure:

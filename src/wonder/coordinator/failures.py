@@ -82,7 +82,8 @@ class Failures:
     def fail_writing(self, run: LiveRun, fact: Fact, error: Exception) -> None:
         """Give up the open batch, and fail the run whose decisions could not be put into it."""
         # Half of its rows may be in the batch: none of them may be written.
-        log.exception("what %s of run %s led to can't be written", type(fact).__name__, run.id, exc_info=error)
+        where, named = {"run_id": run.id}, (type(fact).__name__, run.id)
+        log.exception("what %s of run %s led to can't be written", *named, exc_info=error, extra=where)
         self.fail_run(run, error, again=not isinstance(fact, RunBroken))
         self._commits.fail_open(CommitFailed(error))
 

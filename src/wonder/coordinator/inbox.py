@@ -154,7 +154,7 @@ class Inbox:
         try:
             return decide(run.state, fact, now_ms=now_ms, new_id=new_id, over_time=over_time, hand_on=hand_on)
         except Exception as error:
-            log.exception("the engine failed on %s of run %s", type(fact).__name__, run.id)
+            log.exception("the engine failed on %s of run %s", type(fact).__name__, run.id, extra={"run_id": run.id})
             self._failures.fail_run(run, error, again=not isinstance(fact, RunBroken))
             return None
 

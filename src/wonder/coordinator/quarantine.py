@@ -78,6 +78,7 @@ class Quarantine:
                 "run %s is quarantined: its process died again and again while it was under way; find out why, then"
                 " `wonder runs resume` or `wonder runs cancel` it",
                 run_id,
+                extra={"run_id": run_id},
             )
             await self._unloaded.set_aside(run_id)
         coordinator.residency.set_aside.clear()

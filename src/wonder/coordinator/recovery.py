@@ -134,7 +134,7 @@ class Recovery:
             # Rows that don't fit together are no wonder when another owner writes them.
             await coordinator.check_lease()
             if len(run_ids) == 1:
-                log.exception("run %s can't be loaded", run_ids[0], exc_info=error)
+                log.exception("run %s can't be loaded", run_ids[0], exc_info=error, extra={"run_id": run_ids[0]})
                 raise
         middle = len(run_ids) // 2
         found: list[LiveRun] = []

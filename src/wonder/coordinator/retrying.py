@@ -96,7 +96,7 @@ class Retries:
             raise
 
     async def _give_up(self, run_id: str, reason: str) -> None:
-        log.warning("run %s, which a trigger started, can't be retried: %s", run_id, reason)
+        log.warning("run %s, which a trigger started, can't be retried: %s", run_id, reason, extra={"run_id": run_id})
         self._coordinator.commits.batch.settle_retry(run_id)
         self._coordinator.commits.touch()
         await self._coordinator.durable()

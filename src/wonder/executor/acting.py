@@ -2,7 +2,9 @@
 
 import asyncio
 
+from wonder.actions.context import CURRENT
 from wonder.actions.exceptions import message_of
+from wonder.actions.logged_failures import log_failure
 from wonder.actions.protocol import NOTHING_USED, ActionContext, ActionFailed, AttemptClock, StoredArtifact, Usage
 from wonder.engine.event_type import Event
 from wonder.errors import WonderError
@@ -109,6 +111,8 @@ class Acting:
 
     async def _call(self, input: JsonValue, context: ActionContext) -> JsonValue:
         """Run the action once, and see to it that all it can raise is a WonderError, or CancelledError if it was."""
+        # Never reset: the variables are those of this task alone, and what it logs later belongs to this attempt.
+        CURRENT.set(context)
         try:
             work = self._act.action.run(input, context)
             output = await (counted_work(self._assignment.steps, work) if self._act.evaluates else work)
@@ -119,6 +123,8 @@ class Acting:
                 # Also where the action answers with an error of its own: what ended it was the cancellation.
                 raise asyncio.CancelledError from None
             failure = error if isinstance(error, WonderError) else self._broken(error)
+            if context.logs:
+                log_failure(failure, error, context)
             if redactor := self._assignment.services.redactor:
                 redact_error(failure, redactor)
             try:
@@ -151,6 +157,7 @@ class Acting:
             clock=clock,
             task_due_ms=assignment.due_ms,
             on_progress=self._tell if assignment.services.on_progress else None,
+            logs=assignment.services.logs,
         )
 
     def _tell(self, progress: JsonValue) -> None:

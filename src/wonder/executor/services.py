@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
+from wonder.actions.logs.collecting import LogCollector
 from wonder.actions.protocol import Origin
 from wonder.executor.environment import Environment
 from wonder.executor.idempotency import IdempotencyStore
@@ -17,7 +18,8 @@ class Services(Struct, frozen=True):
     """What all tasks of an executor use.
 
     `grace_ms` is how long what was cancelled may take to clean up. `on_progress` is told the origin, the step and what
-    an action reports, in whatever thread it does. `redactor` knows the secrets that were used (INV-8).
+    an action reports, in whatever thread it does. `redactor` knows the secrets that were used (INV-8). `logs` takes
+    what actions log, where that is kept (EVT-4a).
     """
 
     environment: Environment
@@ -25,3 +27,4 @@ class Services(Struct, frozen=True):
     grace_ms: float = GRACE_MS
     on_progress: Callable[[Origin, str, JsonValue], None] | None = None
     redactor: Redactor = field(default_factory=Redactor)
+    logs: LogCollector | None = None

@@ -145,7 +145,7 @@ async def test_a_flood_of_standard_error_is_logged_in_part_and_holds_nobody_up(
         started = time.monotonic()
         assert (await pool.do(stdio(hostile("flood-stderr", "8"))))["text"] == "done"
         assert time.monotonic() - started < 30
-    lines = [record.getMessage() for record in caplog.records if record.name == "wonder.mcp"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "wonder.mcp.servers"]
     assert len(lines) < 1_000
     assert max(map(len, lines)) < 2_200
     assert any("more lines are not shown" in line or "lines are not shown" in line for line in lines)

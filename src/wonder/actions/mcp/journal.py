@@ -5,13 +5,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from wonder.actions.captured_logs import SAID_OTHERWISE, say
+from wonder.actions.context import CURRENT, ActionContext
+from wonder.actions.logs.lines import LogLines
 from wonder.actions.mcp.losses import shown
 
-_LINE_BYTES: Final = 2_000
-_LINES_PER_SECOND: Final = 100
 _LAST: Final = 5
+# What a server says so soon after a call may well belong to it: two pipes have no common order.
+_AFTER_CALL_SECONDS: Final = 1.0
 
 log = logging.getLogger("wonder.mcp")
+_SERVERS = logging.getLogger(SAID_OTHERWISE)
 
 
 class Journal:
@@ -19,55 +23,48 @@ class Journal:
 
     def __init__(self, server: str, clock: Callable[[], float]) -> None:
         self._server, self._clock = server, clock
-        self._partial = bytearray()
-        self._is_cut = False
-        self._second, self._lines, self._dropped = 0, 0, 0
+        self._lines = LogLines(self._log, clock)
+        self._callers: list[ActionContext] = []
+        self._last_caller: tuple[float, ActionContext] | None = None
         self.last: deque[str] = deque(maxlen=_LAST)
+
+    def note_call(self) -> None:
+        """Note that a call begins: what the server says meanwhile belongs to its run, if no other call is under way."""
+        if caller := CURRENT.get(None):
+            self._callers.append(caller)
+
+    def note_end(self) -> None:
+        """Note that a call has ended."""
+        if (caller := CURRENT.get(None)) in self._callers and caller:
+            self._callers.remove(caller)
+            self._last_caller = (self._clock(), caller)
 
     def feed(self, data: bytes) -> None:
         """Take bytes of its standard error as they come."""
-        *lines, rest = data.split(b"\n", _LINES_PER_SECOND)
-        for line in lines:
-            self._add(line)
-            self._end_line()
-        if b"\n" in rest:
-            # More than would be shown: only counted, so that a flood of lines costs next to nothing.
-            self._dropped += rest.count(b"\n")
-            rest = rest[rest.rindex(b"\n") + 1 :]
-        self._add(rest)
+        self._lines.feed(data)
 
     def close(self) -> None:
         """Write what is left."""
-        if self._partial:
-            self._end_line()
-        if self._dropped:
-            log.info("%s: %s more lines are not shown", self._server, f"{self._dropped:,}")
-            self._dropped = 0
+        self._lines.close()
+        self._last_caller = None
 
     def write(self, text: str, level: int = logging.INFO) -> None:
         """Write one line."""
-        second = int(self._clock())
-        if second != self._second:
-            self._second, self._lines = second, 0
-            if self._dropped:
-                log.info("%s: %s lines are not shown, it writes too many", self._server, f"{self._dropped:,}")
-                self._dropped = 0
-        self._lines += 1
-        if self._lines > _LINES_PER_SECOND:
-            self._dropped += 1
-            return
+        self._lines.write(text, level)
+
+    def _log(self, level: int, text: str) -> None:
         text = shown(text)
         self.last.append(text)
-        log.log(level, "%s: %s", self._server, text)
+        service = f"mcp/{self._server}"
+        if caller := self._caller():
+            caller.say_of(service)(level, text)
+        else:
+            say(level, service, text)
+        _SERVERS.log(level, "%s: %s", self._server, text)
 
-    def _add(self, part: bytes) -> None:
-        room = _LINE_BYTES - len(self._partial)
-        self._is_cut |= len(part) > room
-        self._partial += part[:room]
-
-    def _end_line(self) -> None:
-        text = bytes(self._partial).decode("utf-8", "replace").rstrip("\r") + (" …" if self._is_cut else "")
-        self._partial.clear()
-        self._is_cut = False
-        if text:
-            self.write(text)
+    def _caller(self) -> ActionContext | None:
+        if self._callers:
+            return self._callers[0] if len(self._callers) == 1 else None
+        if self._last_caller and self._clock() - self._last_caller[0] < _AFTER_CALL_SECONDS:
+            return self._last_caller[1]
+        return None

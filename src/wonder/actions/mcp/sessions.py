@@ -96,6 +96,7 @@ class Session:
     def take(self) -> None:
         """Note that a call begins."""
         self.calls += 1
+        self._journal.note_call()
         if self._idle:
             self._idle.cancel()
             self._idle = None
@@ -103,6 +104,7 @@ class Session:
     def give_back(self) -> None:
         """Note that a call has ended; without any, the session ends after a while."""
         self.calls -= 1
+        self._journal.note_end()
         if not self.calls and not self.loss:
             self._idle = self._loop.call_later(self._limits.idle_seconds, self.stop)
 

@@ -1,10 +1,11 @@
 """`python`: a function of the user's own, called with the input as keyword arguments."""
 
 import asyncio
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from types import CoroutineType
 from typing import Any
 
+from wonder.actions.context import CURRENT
 from wonder.actions.copied_values import copy_value, take_value
 from wonder.actions.equipment import Equipment
 from wonder.actions.errors import BadResult
@@ -17,12 +18,10 @@ from wonder.actions.threads import Threads
 from wonder.definitions.records.actions import ActionDef
 from wonder.language.values import BadValue, JsonValue
 
-_CURRENT: ContextVar[ActionContext] = ContextVar("wonder_action_context")
-
 
 def current_context() -> ActionContext:
     """Return the context of the action that the calling function was called for; LookupError outside of one."""
-    return _CURRENT.get()
+    return CURRENT.get()
 
 
 class PythonKind(Declaration, ActionKind):
@@ -58,7 +57,7 @@ class PythonAction:
         function = self._function or await self._find(context)
         arguments = {name: copy_value(value) for name, value in input.items()}
         if function.is_async:
-            before = _CURRENT.set(context)
+            before = CURRENT.set(context)
             try:
                 returned = await function.call(**arguments)
             except (asyncio.CancelledError, GeneratorExit):
@@ -66,14 +65,14 @@ class PythonAction:
             except BaseException as error:
                 raise _failure(error, function, arguments) from error
             finally:
-                _CURRENT.reset(before)
+                CURRENT.reset(before)
             return _taken(returned, function)
         if function.is_quick:
-            before = _CURRENT.set(context)
+            before = CURRENT.set(context)
             try:
                 return _call(function, arguments)
             finally:
-                _CURRENT.reset(before)
+                CURRENT.reset(before)
         return await self._call_in_thread(function, arguments, context)
 
     async def _find(self, context: ActionContext) -> Function:
@@ -88,7 +87,7 @@ class PythonAction:
         variables = copy_context()
 
         def call() -> JsonValue:
-            variables.run(_CURRENT.set, context)
+            variables.run(CURRENT.set, context)
             return variables.run(_call, function, arguments)
 
         context.hold()

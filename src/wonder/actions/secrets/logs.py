@@ -7,18 +7,17 @@ of a request does so by a logger of its own, and a filter is not handed down to 
 import logging
 import traceback
 from typing import Any
-from weakref import WeakSet
 
+from wonder.actions.logs.redacted_text import REDACTORS
 from wonder.language.redaction import Redactor
 
-_REDACTORS: "WeakSet[Redactor]" = WeakSet()
 # What a record has by itself; anything else was added by who logged it.
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({})))
 
 
 def redact_logs(redactor: Redactor) -> None:
     """Keep what a redactor knows out of all log records from now on, for as long as it is in use."""
-    _REDACTORS.add(redactor)
+    REDACTORS.add(redactor)
     # Looked at each time, because somebody may have set another one meanwhile.
     made = logging.getLogRecordFactory()
     if not isinstance(made, _RedactedRecords):
@@ -37,7 +36,7 @@ class _RedactedRecords:
 
     def __call__(self, *arguments: Any, **fields: Any) -> logging.LogRecord:
         record: logging.LogRecord = self._made(*arguments, **fields)
-        for redactor in tuple(_REDACTORS):
+        for redactor in tuple(REDACTORS):
             _redact(record, redactor)
         return record
 
@@ -48,7 +47,7 @@ class _RedactedFields(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         for name, value in list(vars(record).items()):
             if name not in _OWN_FIELDS and value is not None and not isinstance(value, bool):
-                for redactor in tuple(_REDACTORS):
+                for redactor in tuple(REDACTORS):
                     setattr(record, name, redactor.value(value))
         return True
 

@@ -19,6 +19,8 @@ from msgspec import Struct
 from wonder.actions.artifacts.storing import Artifacts
 from wonder.actions.equipment import Equipment
 from wonder.actions.files.project_files import files_root, folder, parts_of
+from wonder.actions.logs.lines import LogLines
+from wonder.actions.logs.redacted_text import redacted_text
 from wonder.actions.protocol import ActionContext, ActionFailed, ActionKind, Use
 from wonder.actions.resources import Resources, Tenancy
 from wonder.actions.secrets.template_names import names_of, secrets_read, with_secrets
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 _SHELL: Final = ("/bin/sh", "-c")
 _STDIN_MAX: Final = 10_000_000
 _SHOWN_MAX: Final = 200
+_SERVICE: Final = "shell_command"
 # So long a command may take where nobody has set a limit.
 _SECONDS_MAX: Final = 3_600.0
 
@@ -120,12 +123,18 @@ class Command:
 
         rendered = await self._render(input, context)
         async with _working_folder(tenancy, rendered.cwd) as cwd:
+            lines = LogLines(context.say_of(_SERVICE))
+            # A secret that stands in several lines is only known for one in the whole text.
+            hear = None if self._secrets else lines.feed
             given = (rendered.arguments, rendered.env, cwd, rendered.stdin, self._store(context), bool(self._secrets))
-            running = CommandRun(*given)
+            running = CommandRun(*given, hear)
             try:
                 seconds = None if context.deadline_ms is not None else _SECONDS_MAX
                 result = await running.result(seconds)
             finally:
+                if self._secrets:
+                    lines.feed(redacted_text(running.errors()).encode())
+                lines.close()
                 if not running.is_over:
                     await self._end(running)
         return self._output(rendered, result)

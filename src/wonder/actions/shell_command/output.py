@@ -23,8 +23,8 @@ Store = Callable[[AsyncIterator[bytes]], Awaitable[Artifact]]
 class CommandOutput:
     """One stream of a command; `fail` is told, once, when it can't go on.
 
-    With `by_lines` it is cut only at the end of a line, and where there is none nothing is kept: of a secret that was
-    cut in two nobody would know any more that it is one.
+    `hear` is given what the command writes, as it comes. With `by_lines` it is cut only at the end of a line, and where
+    there is none nothing is kept: of a secret that was cut in two nobody would know any more that it is one.
     """
 
     def __init__(
@@ -34,7 +34,9 @@ class CommandOutput:
         store: Store | None,
         fail: Callable[[ActionFailed], None],
         by_lines: bool = False,
+        hear: Callable[[bytes], None] | None = None,
     ) -> None:
+        self._hear = hear
         self._name, self._store, self._fail, self._by_lines = name, store, fail, by_lines
         self._beginning = bytearray()
         self._end = b""
@@ -85,6 +87,8 @@ class CommandOutput:
             await asyncio.wait([self._storing])
 
     def _take(self, chunk: bytes) -> None:
+        if self._hear:
+            self._hear(chunk)
         room = INLINE_MAX - self.size_bytes
         self.size_bytes += len(chunk)
         if self.size_bytes > TOTAL_MAX:

@@ -47,6 +47,7 @@ class CommandRun:
         stdin: bytes | None,
         store: Store | None,
         by_lines: bool = False,
+        hear_errors: Callable[[bytes], None] | None = None,
     ) -> None:
         self.is_over = False
         self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -55,7 +56,7 @@ class CommandRun:
         storing = {name: partial(store, name) if store else None for name in (STDOUT, STDERR)}
         self._outputs = {
             STDOUT: CommandOutput(STDOUT, from_output, storing[STDOUT], self._fail, by_lines),
-            STDERR: CommandOutput(STDERR, from_error, storing[STDERR], self._fail, by_lines),
+            STDERR: CommandOutput(STDERR, from_error, storing[STDERR], self._fail, by_lines, hear_errors),
         }
         self._input = None
         if to_input is not None:
@@ -86,6 +87,10 @@ class CommandRun:
         self.is_over = True
         out, error = self._outputs[STDOUT], self._outputs[STDERR]
         return CommandResult(exit_code, out.text(), error.text(), out.end_text(), error.end_text(), artifacts)
+
+    def errors(self) -> str:
+        """Give the beginning of what it has written to its standard error so far."""
+        return self._outputs[STDERR].text()
 
     async def end(self) -> None:
         """End the command with all that it has started, and keep nothing of what it wrote."""

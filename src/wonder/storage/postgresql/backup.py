@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
@@ -28,14 +28,14 @@ class Snapshot:
         options = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={self._id}", f"--file={target}"]
         await _run("pg_dump", self._address, options)
 
-    async def contents(self) -> AsyncIterator[tuple[str, int]]:
-        """Give the key and size of all that artifacts have in the object store."""
-        after = ""
-        sql = load_queries("postgresql")["artifact_contents"]
-        while rows := await self._connection.fetch(sql, after, _KEYS_AT_ONCE):
-            for key, size in rows:
-                yield str(key), int(size)
-            after = str(rows[-1][0])
+    async def contents(self, queries: Sequence[str]) -> AsyncIterator[tuple[str, int]]:
+        """Give the key and size of all that these queries list of the object store."""
+        for query in queries:
+            after, sql = "", load_queries("postgresql")[query]
+            while rows := await self._connection.fetch(sql, after, _KEYS_AT_ONCE):
+                for key, size in rows:
+                    yield str(key), int(size)
+                after = str(rows[-1][0])
 
 
 @asynccontextmanager
