@@ -98,6 +98,9 @@ async def test_a_retry_that_was_due_when_a_process_ended_is_made_once_by_the_nex
             ((retry,),) = await until(again)
             header = await status_of(wonder, str(retry), "failed")
             assert (header.retry_of_run_id, header.retry_due) == (first.id, False)
+            # The pause before it is that of the process that ended, neither cut nor begun anew.
+            assert first.completed_ms
+            assert header.created_ms - first.completed_ms >= 1_000
             assert await wonder.store.query(count) == [(3,)]
 
 

@@ -27,7 +27,7 @@ from wonder.coordinator import admission
 from wonder.definitions.records.workflows import Workflow
 from wonder.storage.archive import archive_resource
 from wonder.storage.named_resources import put_resource
-from wonder.storage.runs.headers import list_runs, load_header
+from wonder.storage.runs.headers import list_runs, load_header, load_headers
 from wonder.storage.runs.reading import events_of_run
 from wonder.storage.runs.triggering import firings_of_run, trigger_status
 
@@ -268,7 +268,35 @@ async def test_a_triggered_run_that_failed_is_retried_as_often_as_its_trigger_sa
         await no_run_in_memory(wonder)
         assert count == {"first": 2, "flaky": 6}
         assert await _retries(wonder, lost, 3, wait=False) == []
-        assert (await wonder.triggers(won.id)).run_ids != [again]
+        for run in (won, lost):
+            ids = (await wonder.triggers(run.id)).run_ids
+            attempts = [header.origin.attempt for header in await load_headers(wonder.store, ids) if header.origin]
+            assert attempts == [0, 1, 2]
+
+
+async def test_phs_6_before_each_retry_there_is_a_pause_twice_as_long(store_url: str) -> None:
+    """PHS-6: from 1 s on; meanwhile the failed run takes no place of `max_concurrent_runs`."""
+    shaky = bundle("shaky", {"only": calls("fail")})["workflow"]
+    del shaky["name"]
+
+    def fail() -> None:
+        raise ActionFailed("BROKEN", "it broke")
+
+    async with running(store_url, give=give, fail=fail) as wonder:
+        await settle(wonder, rate_limits={"max_concurrent_runs": 1})
+        run = await wonder.start(await wonder.deploy(source(trigger("shaky", max_retries=2), shaky=shaky)))
+        (first,) = await triggered(wonder, run)
+        other = await wonder.start("target")
+        assert (await other.wait()).status == "completed"
+        assert (await load_header(wonder.store, first.id)).retry_due
+        (second,) = await _retries(wonder, run, 1)
+        (third,) = await _retries(wonder, run, 2)
+        await wonder.wait(third)
+        first, second, third = await load_headers(wonder.store, [first.id, second, third])
+        assert first.completed_ms
+        assert second.completed_ms
+        assert second.created_ms - first.completed_ms >= 1_000
+        assert third.created_ms - second.completed_ms >= 2_000
 
 
 async def _retries(wonder: Application, run: Run, attempt: int, *, wait: bool = True) -> list[str]:
@@ -326,7 +354,7 @@ async def test_a_run_that_took_too_long_has_its_whole_time_again_when_its_trigge
         count += 1
         await asyncio.sleep(3_600 if count == 1 else 0)
 
-    slow = bundle("slow", {"only": calls("slow_at_first")}, on_timeout="fail")["workflow"]
+    slow = bundle("slow", {"only": calls("slow_at_first")})["workflow"]
     del slow["name"]
     async with running(store_url, give=give, slow_at_first=slow_at_first) as wonder:
         definition = source(trigger("slow", workflow_timeout_ms=1_000, max_retries=1), slow=slow)
@@ -336,6 +364,43 @@ async def test_a_run_that_took_too_long_has_its_whole_time_again_when_its_trigge
         assert first.error.code == "WORKFLOW_TIMEOUT"
         (again,) = await _retries(wonder, run, 1)
         assert (await wonder.wait(again)).status == "completed"
+
+
+@pytest.mark.parametrize(("decision", "status"), [("extend", "completed"), ("fail", "failed"), ("abort", "cancelled")])
+async def test_phs_6_a_trigger_with_on_timeout_human_gate_asks_and_its_run_waits_for_the_answer(
+    store_url: str, decision: str, status: str
+) -> None:
+    """PHS-6, RET-3: what was under way comes to its end, and the run does not complete behind the question's back."""
+    ends = asyncio.Event()
+
+    async def slowly() -> None:
+        await ends.wait()
+
+    slow = bundle("slow", {"only": calls("slowly")}, on_timeout="fail")["workflow"]
+    del slow["name"]
+    async with running(store_url, give=give, slowly=slowly) as wonder:
+        asking = trigger("slow", workflow_timeout_ms=30, on_timeout="human_gate", max_retries=1)
+        run = await wonder.start(await wonder.deploy(source(asking, slow=slow)))
+        await fired(wonder, run)
+        (other,) = (await wonder.triggers(run.id)).run_ids
+        await status_of(wonder, other, "paused")
+        ends.set()
+        await until(lambda: _has_completed_node(wonder, other))
+        # Also where another process finds it so.
+    async with running(store_url, give=give, slowly=slowly) as wonder:
+        header = await load_header(wonder.store, other)
+        assert (header.status, header.paused_reason) == ("paused", "timeout")
+        assert header.gate_item_id
+        await wonder.answer(header.gate_item_id, {"decision": decision})
+        assert (await wonder.wait(other)).status == status
+        if decision == "fail":
+            # What a person lets fail is retried as what failed by itself; all its tokens had come to their end.
+            (again,) = await _retries(wonder, run, 1)
+            assert (await wonder.wait(again)).status == "completed"
+
+
+async def _has_completed_node(wonder: Application, run_id: str) -> bool:
+    return "node_completed" in await event_types(wonder, run_id)
 
 
 async def test_triggered_runs_count_for_max_concurrent_runs(store_url: str) -> None:

@@ -291,6 +291,8 @@ def test_res_4_a_name_is_looked_up_in_the_file(reference: str, code: str | None)
         ({"inputs": []}, "wrong_type"),
         ({}, "missing_field"),
         ({"inputs": {}, "max_retries": -1}, "out_of_range"),
+        ({"inputs": {}, "on_timeout": "human_gate"}, "useless_on_timeout"),
+        ({"inputs": {}, "on_timeout": "ask", "workflow_timeout_ms": 1}, "bad_choice"),
         ({"inputs": {}, "workflowId": "nobody"}, "trigger_target"),
         ({"inputs": {}, "workflowId": "test"}, "trigger_cycle"),
     ],

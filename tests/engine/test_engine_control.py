@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support.engine_runs import Player, workflow
 from wonder.engine.control import check_input
@@ -21,6 +22,7 @@ from wonder.engine.facts import (
     TimerFired,
 )
 from wonder.engine.failure import Failure
+from wonder.engine.limits import Limits
 
 TASK: dict[str, Any] = {}
 CHAIN = [{"from": "a", "to": "b"}]
@@ -200,6 +202,39 @@ def test_ret_3_resuming_at_a_gate_withdraws_the_question() -> None:
     player.bring(ResumeRequested())
     assert [d.item_id for d in player.of(WithdrawInput)] == [item]
     assert player.run.status == "running"
+
+
+@pytest.mark.parametrize(
+    ("decided", "status"),
+    [
+        (GateAnswered("", "extend"), "completed"),
+        (ResumeRequested(), "completed"),
+        (GateAnswered("", "abort"), "cancelled"),
+        (GateAnswered("", "fail"), "failed"),
+    ],
+)
+def test_ret_3_a_run_at_a_gate_does_not_complete_before_the_question_is_answered(decided: Any, status: str) -> None:
+    player = Player(workflow({"a": TASK}, [], timeout_ms=100)).start()
+    player.fire("workflow")
+    (request,) = player.of(RequestInput)
+    player.complete("a", 1)
+    assert (player.run.status, player.run.paused, player.run.tokens) == ("paused", "timeout", {})
+    player.bring(replace(decided, item_id=request.item_id) if isinstance(decided, GateAnswered) else decided)
+    assert player.run.status == status
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        (Limits(timeout_ms=10), "failed"),  # whatever the definition says
+        (Limits(timeout_ms=10, on_timeout="human_gate"), "paused"),
+        (Limits(), "paused"),
+    ],
+)
+def test_phs_6_at_the_time_out_of_its_trigger_a_run_does_what_the_trigger_says(limits: Limits, status: str) -> None:
+    player = Player(workflow({"a": TASK}, [], timeout_ms=100), limits).start()
+    player.fire("workflow")
+    assert player.run.status == status
 
 
 def test_ret_3_time_paused_does_not_count() -> None:

@@ -75,8 +75,12 @@ class Collaborators:
         self.triggers.begin(run, order)
 
     def retry_run(self, run: LiveRun, order: RetryRun) -> None:
-        """Retry a triggered run that has failed."""
+        """Retry a triggered run that has failed, after a pause."""
         self._retries.begin(run, order)
+
+    def make_retry(self, run_id: str) -> None:
+        """Make a retry whose pause is over."""
+        self._retries.make(run_id)
 
     def note_status(self, run: LiveRun, status: str) -> None:
         """Count the runs of a project that go."""

@@ -25,7 +25,7 @@ from wonder.coordinator.residency import Residency
 from wonder.coordinator.resuming import Resuming
 from wonder.coordinator.stopping import StopFlag
 from wonder.coordinator.tasks import Tasks
-from wonder.coordinator.timers import NearTimers
+from wonder.coordinator.timers import RETRY_TIMER, NearTimers
 from wonder.coordinator.worker import Worker
 from wonder.engine.facts import Fact, TimerFired
 from wonder.errors import WonderError
@@ -47,7 +47,7 @@ class Coordinator:
         self.programs = Programs(store, effects.note_program)
         self.background = Background(clock)
         self.ends = Ends()
-        self.timers = NearTimers(clock, lambda run_id, key: self.bring(run_id, TimerFired(key)))
+        self.timers = NearTimers(clock, self._ring)
         self.commits = GroupCommit(store, lease, clock, self._release, self._lose, ACTED_ON)
         self.facts_log = FactsLog(new_id, self.commits, store, lease)
         self.residency = Residency(self._stop_flag, self.background, self._read, self._take_up)
@@ -155,6 +155,12 @@ class Coordinator:
         self.residency.clear()
         self.commits.stop(stopped)
         self.ends.fail(stopped)
+
+    def _ring(self, run_id: str, key: str) -> None:
+        if key == RETRY_TIMER:
+            self.effects.make_retry(run_id)
+        else:
+            self.bring(run_id, TimerFired(key))
 
     def _release(self, decided: Decided) -> None:
         """Act on decisions that are durable now."""

@@ -57,7 +57,10 @@ class Effects(Protocol):
         """Start the runs that the triggers of a completed run ask for."""
 
     def retry_run(self, run: LiveRun, order: RetryRun) -> None:
-        """Retry a triggered run that has failed."""
+        """Retry a triggered run that has failed, after a pause."""
+
+    def make_retry(self, run_id: str) -> None:
+        """Make a retry whose pause is over."""
 
     def note_status(self, run: LiveRun, status: str) -> None:
         """Note the durable status of a run; `lost` for one that was given up and is loaded again."""

@@ -2,20 +2,27 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from msgspec.structs import replace
 
+from wonder.backoff import doubled_ms
 from wonder.coordinator.background import Background
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
 from wonder.coordinator.forking import Forker
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.starting import Starter
+from wonder.coordinator.timers import RETRY_TIMER
 from wonder.coordinator.trigger_families import TriggerFamilies, too_many
 from wonder.engine.decisions import RetryRun
 from wonder.engine.fork import ForkRefused
 from wonder.storage.runs.headers import load_header
 from wonder.storage.runs.triggering import retries_due
+
+# The pause before the first retry; before each further one it is twice as long, up to the longest.
+_FIRST_PAUSE_MS: Final = 1_000
+_LONGEST_PAUSE_MS: Final = 60_000
 
 log = logging.getLogger("wonder.coordinator")
 
@@ -51,22 +58,30 @@ class Retries:
         self._families = families
         self._insistence = Insistence(coordinator.background)
 
-    async def make_all(self) -> None:
-        """Make the retries that a process left undone when it ended, or a commit when it failed."""
+    async def set_all(self) -> None:
+        """Set the timers of all retries that are to be made; those that are overdue are made at once.
+
+        The time of each follows from its row, so that a process that ended, or a commit that failed, loses none.
+        """
         after = ""
         while page := await retries_due(self._coordinator.store, after=after):
-            for after in page:
-                await self._make(after)
+            for after, attempt, failed_ms in page:
+                self._set(after, attempt, failed_ms)
 
     def begin(self, run: LiveRun, _: RetryRun) -> None:
-        """Retry a run that has just failed."""
-        # Its place is kept: one that was queued meanwhile comes after it.
-        self._starter.admission.hold_place(run.project_id, run.id)
-        self._coordinator.spawn(self._make_in_its_place(run))
+        """Retry a run that has just failed, after a pause."""
+        assert run.origin is not None
+        self._set(run.id, run.origin.attempt, self._coordinator.clock.now_ms())
 
-    async def _make_in_its_place(self, run: LiveRun) -> None:
-        await self._make(run.id)
-        self._starter.admission.free_place(run.project_id, run.id)
+    def make(self, run_id: str) -> None:
+        """Make a retry whose pause is over."""
+        self._coordinator.spawn(self._make(run_id))
+
+    def _set(self, run_id: str, attempt: int, failed_ms: int) -> None:
+        pause_ms = min(round(doubled_ms(_FIRST_PAUSE_MS, attempt)), _LONGEST_PAUSE_MS)
+        # If the clock was set back meanwhile, it is not waited for.
+        failed_ms = min(failed_ms, self._coordinator.clock.now_ms())
+        self._coordinator.timers.set(run_id, RETRY_TIMER, failed_ms + pause_ms)
 
     async def _make(self, run_id: str) -> None:
         await self._insistence.on(run_id, f"run {run_id} can't be retried", lambda: self._make_if_due(run_id))

@@ -205,6 +205,7 @@ def limits_of(settings: ProjectSettings, origin: TriggerOrigin | None) -> Limits
     return Limits(
         settings.foreach_limit,
         timeout_ms=None if origin is None else origin.timeout_ms,
+        on_timeout="fail" if origin is None else origin.on_timeout,
         retries_left=0 if origin is None else origin.retries_left,
         live_tokens=allowed.live_tokens,
         tokens=allowed.tokens,

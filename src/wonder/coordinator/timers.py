@@ -2,10 +2,12 @@
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from wonder.clock import Clock, Timer
 
+RETRY_TIMER: Final = "retry"
+"""The key of the timer of a failed run that its trigger retries; its time follows from the rows of the run (PHS-6)."""
 # Timers that are due later than this stay in the database until the next look.
 WINDOW_MS = 60_000
 # A loop's timer can't be set further ahead than this without losing precision, and none needs to be.

@@ -75,7 +75,7 @@ class Triggers:
                 self._looks = False
                 insist = self._coordinator.background.insist
                 await insist("pending triggers can't be looked for", self._fire_all)
-                await insist("retries can't be looked for", self._retries.make_all)
+                await insist("retries can't be looked for", self._retries.set_all)
         finally:
             self._is_looking = False
 
@@ -246,6 +246,7 @@ class Triggers:
                 depth=depth,
                 max_retries=trigger.max_retries,
                 timeout_ms=trigger.timeout_ms,
+                on_timeout=trigger.on_timeout or "fail",
                 root_run_id=family_id,
             ),
         )

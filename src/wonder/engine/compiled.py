@@ -185,6 +185,7 @@ class CompiledTrigger:
         "id",
         "inputs",
         "max_retries",
+        "on_timeout",
         "ordinal",
         "shared_refs",
         "timeout_ms",
@@ -200,13 +201,14 @@ class CompiledTrigger:
         shared_refs: tuple[tuple[str, Getter], ...],
         for_each: tuple[str, Getter] | None,
         timeout_ms: int | None,
+        on_timeout: OnWorkflowTimeout | None,
         max_retries: int,
     ) -> None:
         self.id, self.ordinal, self.workflow_id, self.inputs = id, ordinal, workflow_id, inputs
         self.shared_refs = shared_refs
         """The refs, as written, that are the same for each item."""
         self.for_each = for_each
-        self.timeout_ms, self.max_retries = timeout_ms, max_retries
+        self.timeout_ms, self.on_timeout, self.max_retries = timeout_ms, on_timeout, max_retries
 
 
 class CompiledWorkflow:

@@ -115,7 +115,7 @@ def resume_run(turn: Turn, left_ms: int | None = None) -> None:
 
 def reach_timeout(turn: Turn) -> None:
     """Fail at the workflow's time-out, or ask a person what to do (RET-3)."""
-    on_timeout = turn.run.workflow.on_timeout
+    on_timeout = turn.run.on_timeout
     match on_timeout:
         case "fail":
             time_out_run(turn)
@@ -183,7 +183,9 @@ def draw_conclusions(turn: Turn) -> None:
     if run.ended or not run.begun:
         return
     if not run.root.live:
-        _complete_run(turn)
+        # RET-3: at its time-out a person decides how it ends, or that it may complete.
+        if run.gate_item_id is None:
+            _complete_run(turn)
     elif run.paused is None:
         if not run.moving and not run.suspended and not run.startable:
             fail_run(turn, _stuck(run))

@@ -128,7 +128,8 @@ def time_out_run(turn: Turn) -> None:
     """End the run because its time is over (RET-3)."""
     timeout_ms = turn.run.timeout_ms
     turn.record(WORKFLOW_TIMED_OUT({"timeout_ms": timeout_ms}))
-    message = f"the run took longer than its timeout_ms of {timeout_ms:,}; give it more time, or on_timeout: human_gate"
+    whose = "its timeout_ms" if turn.run.limits.timeout_ms is None else "its trigger's workflow_timeout_ms"
+    message = f"the run took longer than {whose} of {timeout_ms:,}; give it more time, or on_timeout: human_gate"
     fail_run(turn, Failure("WORKFLOW_TIMEOUT", message), TIMED_OUT)
 
 

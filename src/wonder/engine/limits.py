@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from wonder.definitions.records.graph import OnWorkflowTimeout
 from wonder.engine.failure import Failure, failure_of
 from wonder.errors import WonderError
 from wonder.language.steps import STEPS_MAX, TooManySteps
@@ -39,6 +40,7 @@ class Limits:
         "foreach_limit",
         "live_tokens",
         "nesting_max",
+        "on_timeout",
         "pure_nodes_max",
         "pure_steps",
         "retries_left",
@@ -69,6 +71,7 @@ class Limits:
         turn_steps_max: int = 1_000_000,
         singly_max: int | None = None,
         tasks_max: int | None = None,
+        on_timeout: OnWorkflowTimeout = "fail",
     ) -> None:
         self.foreach_limit = foreach_limit
         self.pure_nodes_max = pure_nodes_max
@@ -76,7 +79,7 @@ class Limits:
         # Each level around a token costs a look at its `_branch.output`, and one level of `_branch.parent`.
         self.nesting_max = nesting_max
         # In the place of the definition's own, if a trigger says so (PHS-6).
-        self.timeout_ms = timeout_ms
+        self.timeout_ms, self.on_timeout = timeout_ms, on_timeout
         self.retries_left = retries_left
         # A run that doubles its branches again and again would else take all memory, and hold up every other run.
         self.live_tokens = foreach_limit * LIVE_FOREACHES if live_tokens is None else live_tokens

@@ -190,8 +190,8 @@ def restore(workflow: CompiledWorkflow, snapshot: Snapshot, limits: Limits | Non
     for token in sorted(snapshot.tokens, key=lambda token: token.born):
         _restore_token(run, token)
     _recount(run)
-    # What has started and not ended has a live token, whenever it is at rest.
-    run.begun = run.ended or bool(run.tokens)
+    # A run that is paused before its start has no tokens; one at its time-out may have none any more (RET-3).
+    run.begun = run.status not in ("queued", "paused") or bool(run.tokens) or run.gate_item_id is not None
     return run
 
 

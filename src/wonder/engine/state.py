@@ -7,6 +7,7 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import Final, Literal, TypeAlias
 
+from wonder.definitions.records.graph import OnWorkflowTimeout
 from wonder.engine.compiled import CompiledNode, CompiledTransition, CompiledWorkflow, Join
 from wonder.engine.failure import Failure
 from wonder.engine.limits import Limits
@@ -335,6 +336,11 @@ class RunState:
     def timeout_ms(self) -> int | None:
         """How long the run may take (RET-3)."""
         return self.workflow.timeout_ms if self.limits.timeout_ms is None else self.limits.timeout_ms
+
+    @property
+    def on_timeout(self) -> OnWorkflowTimeout:
+        """What happens when the run has taken that long: its trigger says so, if the time is its trigger's (PHS-6)."""
+        return self.workflow.on_timeout if self.limits.timeout_ms is None else self.limits.on_timeout
 
     @property
     def ended(self) -> bool:

@@ -35,6 +35,7 @@ def _compile(trigger: Trigger) -> CompiledTrigger:
         tuple((text, _find(parse_ref(text))) for text in dict.fromkeys(shared)),
         None if trigger.for_each is None else (trigger.for_each, _find(parse_ref(trigger.for_each))),
         trigger.workflow_timeout_ms,
+        trigger.on_timeout,
         trigger.max_retries or 0,
     )
 

@@ -118,7 +118,7 @@ async def _fired(application: Application, run_id: str) -> None:
 
 
 async def _started_by(application: Application, run_id: str) -> list[str]:
-    return [id async for id in runs_triggered_by(application.store, run_id, retries=True)]
+    return [id async for id in runs_triggered_by(application.store, run_id)]
 
 
 async def _at_rest(application: Application, run_id: str) -> RunHeader:

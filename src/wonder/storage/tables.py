@@ -142,7 +142,7 @@ TRANSITIONS = Table(
 TRIGGERS = Table(
     "triggers",
     Trigger,
-    (*_PART, "id", "ordinal", "workflow_id", "for_each", "workflow_timeout_ms", "max_retries"),
+    (*_PART, "id", "ordinal", "workflow_id", "for_each", "workflow_timeout_ms", "on_timeout", "max_retries"),
     ("inputs",),
     spelling={"workflow_id": "workflowId", "for_each": "forEach"},
 )

@@ -30,6 +30,9 @@ def check_triggers(
             message = f"'{workflow.name}' triggers itself" + (f" through {through}" if through else "")
             hint = "see to it that the output stops it; runs triggered 10 levels deep are refused"
             findings.warning("trigger_cycle", (*trigger.path, "workflowId"), message, hint)
+        if trigger.body.on_timeout is not None and trigger.body.workflow_timeout_ms is None:
+            message = "on_timeout says what happens at workflow_timeout_ms, and this trigger has none"
+            findings.error("useless_on_timeout", (*trigger.path, "on_timeout"), message, "add workflow_timeout_ms")
         _check_refs(trigger, workflow, findings)
         if target:
             _check_inputs(trigger, workflow, target, findings)

@@ -14,6 +14,7 @@ from wonder.definitions.records.fields import (
     Timestamp,
     Version,
 )
+from wonder.definitions.records.graph import OnWorkflowTimeout
 
 
 class Workflow(Record):
@@ -37,6 +38,8 @@ class TriggerBody(Record):
     inputs: dict[str, Json]
     for_each: Annotated[Identifier | None, Field(alias="forEach")] = None
     workflow_timeout_ms: Milliseconds | None = None
+    on_timeout: OnWorkflowTimeout | None = None
+    """What happens at `workflow_timeout_ms`: `fail` if nothing is said, whatever the started workflow says."""
     max_retries: Annotated[int, Field(ge=0, le=1_000)] | None = None
 
 

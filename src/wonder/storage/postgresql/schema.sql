@@ -254,6 +254,7 @@ CREATE TABLE triggers (
     workflow_timeout_ms BIGINT,
     max_retries BIGINT,
     inputs JSON NOT NULL,
+    on_timeout TEXT COLLATE "C",
     PRIMARY KEY (workflow_def_id, workflow_def_version, id),
     UNIQUE (workflow_def_id, workflow_def_version, ordinal),
     FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
@@ -764,7 +765,9 @@ CREATE TABLE triggered_runs (
     trigger_timeout_ms BIGINT,
     retry_due BIGINT NOT NULL,
     -- The run at the beginning of all triggers that led here, which nothing has triggered. NULL in rows of before.
-    root_run_id TEXT COLLATE "C"
+    root_run_id TEXT COLLATE "C",
+    -- What happens at trigger_timeout_ms. NULL in rows of before: the run fails.
+    trigger_on_timeout TEXT COLLATE "C"
 );
 -- It also sees to it that nothing is ever started twice.
 CREATE UNIQUE INDEX triggered_runs_item ON triggered_runs

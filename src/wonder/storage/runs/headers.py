@@ -160,5 +160,6 @@ def _origin(row: Mapping[str, Value]) -> TriggerOrigin | None:
         attempt=number(row["attempt"]),
         max_retries=number(row["max_retries"]),
         timeout_ms=number_or_none(row["trigger_timeout_ms"]),
+        on_timeout="human_gate" if row["trigger_on_timeout"] == "human_gate" else "fail",
         root_run_id=text_or_none(row["root_run_id"]),
     )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from wonder.context.plan import ContextPlan
+from wonder.definitions.records.graph import OnWorkflowTimeout
 from wonder.engine.state import Group, RunState
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import to_json
@@ -23,6 +24,8 @@ class TriggerOrigin(Struct, frozen=True, kw_only=True):
     """The number of the retry, from 1."""
     max_retries: int = 0
     timeout_ms: int | None = None
+    on_timeout: OnWorkflowTimeout = "fail"
+    """What happens at that time-out."""
     root_run_id: str | None = None
     """The run at the beginning of all these triggers; None in rows of before it was stored."""
 
@@ -39,7 +42,7 @@ class TriggerOrigin(Struct, frozen=True, kw_only=True):
     def row(self) -> list[Value]:
         """Give its row, without the run's id."""
         place: list[Value] = [self.triggered_by_run_id, self.ordinal, self.item_index, self.attempt]
-        return [*place, self.depth, self.max_retries, self.timeout_ms, self.root_run_id]
+        return [*place, self.depth, self.max_retries, self.timeout_ms, self.root_run_id, self.on_timeout]
 
 
 class NewRun(Struct, frozen=True, kw_only=True):

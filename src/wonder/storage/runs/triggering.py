@@ -13,7 +13,6 @@ from wonder.storage.store import Reader, Value
 TriggerStatus = Literal["pending", "triggered", "failed"]
 
 _PAGE = 1_000
-_ANY_ATTEMPT = 1_000_000
 
 
 class StoredFiring(Struct, frozen=True, kw_only=True):
@@ -55,20 +54,12 @@ def trigger_status(firings: Iterable[StoredFiring]) -> TriggerStatus | None:
     return "failed" if "failed" in found else "triggered"
 
 
-async def runs_triggered_by(
-    reader: Reader, run_id: str, *, retries: bool = False, limit: int | None = None
-) -> AsyncIterator[str]:
-    """Give the ids of the runs that a run's triggers have started, in the order of triggers and items, up to a number.
-
-    The runs that have retried them, because their trigger says so, are left out unless they are wanted.
-    """
+async def runs_triggered_by(reader: Reader, run_id: str) -> AsyncIterator[str]:
+    """Give the ids of the runs that a run's triggers have started, in the order of triggers, items and retries."""
     ordinal, index, attempt = -1, -1, -1
-    most = _ANY_ATTEMPT if retries else 0
-    while rows := await reader.fetch("runs_triggered_by", run_id, ordinal, index, attempt, most, limit or _PAGE):
+    while rows := await reader.fetch("runs_triggered_by", run_id, ordinal, index, attempt, _PAGE):
         for *_, triggered_id in rows:
             yield text(triggered_id)
-        if limit is not None:
-            return
         ordinal, index, attempt = (number(cell) for cell in rows[-1][:3])
 
 
@@ -88,9 +79,10 @@ async def runs_with_pending_firings(reader: Reader, *, after: str = "", limit: i
     return [text(run_id) for (run_id,) in await reader.fetch("runs_with_pending_firings", after, limit)]
 
 
-async def retries_due(reader: Reader, *, after: str = "", limit: int = _PAGE) -> list[str]:
-    """List the triggered runs that have failed and are to be retried, by id."""
-    return [text(run_id) for (run_id,) in await reader.fetch("retries_due", after, limit)]
+async def retries_due(reader: Reader, *, after: str = "", limit: int = _PAGE) -> list[tuple[str, int, int]]:
+    """List the triggered runs that have failed and are to be retried, by id: which try each was, and when it failed."""
+    rows = await reader.fetch("retries_due", after, limit)
+    return [(text(run_id), number(attempt), number(failed_ms)) for run_id, attempt, failed_ms in rows]
 
 
 def _firing(row: Mapping[str, Value]) -> StoredFiring:

@@ -134,9 +134,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 
 -- name: insert_triggers
 INSERT INTO triggers
-    (workflow_def_id, workflow_def_version, id, ordinal, workflow_id, for_each, workflow_timeout_ms, max_retries,
-     inputs)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+    (workflow_def_id, workflow_def_version, id, ordinal, workflow_id, for_each, workflow_timeout_ms, on_timeout,
+     max_retries, inputs)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- name: children
 -- tables: nodes, transitions, triggers

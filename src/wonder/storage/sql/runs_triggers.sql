@@ -12,8 +12,8 @@ WHERE run_id = $1 AND ordinal = $2;
 -- name: insert_triggered_run
 INSERT INTO triggered_runs
     (run_id, triggered_by_run_id, trigger_ordinal, item_index, attempt, trigger_depth, max_retries,
-     trigger_timeout_ms, root_run_id, retry_due)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0);
+     trigger_timeout_ms, root_run_id, trigger_on_timeout, retry_due)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0);
 
 -- name: count_triggered_below
 -- All that triggers have started from one run on, retries included.
@@ -29,13 +29,16 @@ SELECT * FROM trigger_firings WHERE run_id = $1 ORDER BY ordinal;
 SELECT DISTINCT run_id FROM trigger_firings WHERE status = 'pending' AND run_id > $1 ORDER BY run_id LIMIT $2;
 
 -- name: retries_due
-SELECT run_id FROM triggered_runs WHERE retry_due = 1 AND run_id > $1 ORDER BY run_id LIMIT $2;
+-- With what says when each is due: which try has failed, and when.
+SELECT triggered_runs.run_id, triggered_runs.attempt, runs.completed_ms
+FROM triggered_runs JOIN runs ON runs.id = triggered_runs.run_id
+WHERE triggered_runs.retry_due = 1 AND triggered_runs.run_id > $1 ORDER BY triggered_runs.run_id LIMIT $2;
 
 -- name: runs_triggered_by
--- In the order of the triggers, their items and attempts, behind one of them; up to an attempt, of which the first is 0.
+-- In the order of the triggers, their items and attempts, behind one of them.
 SELECT trigger_ordinal, item_index, attempt, run_id FROM triggered_runs
-WHERE triggered_by_run_id = $1 AND (trigger_ordinal, item_index, attempt) > ($2, $3, $4) AND attempt <= $5
-ORDER BY trigger_ordinal, item_index, attempt LIMIT $6;
+WHERE triggered_by_run_id = $1 AND (trigger_ordinal, item_index, attempt) > ($2, $3, $4)
+ORDER BY trigger_ordinal, item_index, attempt LIMIT $5;
 
 -- name: unfinished_triggered_by
 -- What a run has triggered, and what that has triggered, as far as it has not ended or has triggers that are pending.

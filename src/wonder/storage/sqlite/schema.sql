@@ -253,6 +253,7 @@ CREATE TABLE triggers (
     workflow_timeout_ms INTEGER,
     max_retries INTEGER,
     inputs TEXT NOT NULL,
+    on_timeout TEXT,
     PRIMARY KEY (workflow_def_id, workflow_def_version, id),
     UNIQUE (workflow_def_id, workflow_def_version, ordinal),
     FOREIGN KEY (workflow_def_id, workflow_def_version) REFERENCES workflow_defs (id, version)
@@ -764,7 +765,9 @@ CREATE TABLE triggered_runs (
     trigger_timeout_ms INTEGER,
     retry_due INTEGER NOT NULL,
     -- The run at the beginning of all triggers that led here, which nothing has triggered. NULL in rows of before.
-    root_run_id TEXT
+    root_run_id TEXT,
+    -- What happens at trigger_timeout_ms. NULL in rows of before: the run fails.
+    trigger_on_timeout TEXT
 ) STRICT;
 -- It also sees to it that nothing is ever started twice.
 CREATE UNIQUE INDEX triggered_runs_item ON triggered_runs
