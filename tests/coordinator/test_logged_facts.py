@@ -221,7 +221,10 @@ async def test_inv_2_what_a_process_left_in_the_journal_is_taken_by_the_next_one
     async with other.opened() as wonder:
         result = await wonder.wait(run.id)
         assert result.status == "completed"
-        assert await event_types(wonder, run.id) == expected
+        types = await event_types(wonder, run.id)
+        # But for the task that the process had when it ended, which is dispatched again.
+        (again,) = [at for at in range(len(types) - 1) if types[at] == types[at + 1] == "token_dispatched"]
+        assert [*types[:again], *types[again + 1 :]] == expected
     assert other.worked == dict.fromkeys(NODES[logged:], 1)
     await assert_sound(other.url)
 

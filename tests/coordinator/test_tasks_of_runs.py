@@ -245,3 +245,36 @@ async def test_fil_4_an_mcp_server_is_named_by_its_name_in_the_file(store_url: s
             "ON action_defs.implementation ->> 'mcp_server_id' = mcp_servers.id ORDER BY 1"
         )
         assert rows == [("files", "tools.files"), ("web", "tools.web")]
+
+
+async def test_tsk_6_an_attempt_that_was_lost_with_its_process_leaves_a_trace(store_url: str) -> None:
+    """INV-4: the task runs again, and its history says so; the attempts of its action count as well."""
+    begun, tries = asyncio.Event(), 0
+
+    async def first() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def then() -> None:
+        nonlocal tries
+        tries += 1
+        raise ActionFailed("NOT_YET", f"not yet, {tries}", retryable=True)
+
+    retries = {"retry_policy": {"max_attempts": 3, "backoff": "none", "initial_delay_ms": 0}}
+    definition = task_of({"ref": "unsteady"})
+    definition["actions"]["unsteady"]["execution"] = retries
+    async with running(store_url, unsteady=first) as wonder:
+        run_id = (await wonder.start(await wonder.deploy(definition))).id
+        await begun.wait()
+    async with running(store_url, unsteady=then) as wonder:
+        result = await wonder.wait(run_id)
+        assert result.error is not None
+        assert (result.error["code"], result.error["attempts"]) == ("NOT_YET", 4)
+        events = await events_of_run(wonder.store, run_id)
+        dispatched = [event.metadata for event in events if event.type == "token_dispatched"]
+        assert dispatched == [{}, {"losses": 1, "lost_with": "process"}]
+        (failed,) = [event.metadata for event in events if event.type == "node_failed"]
+        assert [(one["attempt"], one["error"]["message"]) for one in failed["steps"][0]["failed_attempts"]] == [
+            (1, "not yet, 1"),
+            (2, "not yet, 2"),
+        ]

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from support.engine_runs import Player, workflow
-from wonder.engine.decisions import ContinueLater, DispatchTask, SendMetric
-from wonder.engine.facts import CancelRequested, TimerFired, WorkerLost
+from wonder.engine.decisions import ContinueLater, DispatchTask, RecordEvent, SendMetric
+from wonder.engine.facts import CancelRequested, ProcessLost, TaskFailed, TimerFired, WorkerLost
+from wonder.engine.failure import Failure
 from wonder.engine.limits import Limits
 
 TASK: dict[str, Any] = {}
@@ -283,3 +284,25 @@ def test_branches_that_double_again_and_again_fail_before_they_take_all_memory()
         player.complete(f"b@{player.tokens('b')[0].path_id}")
     assert player.error == "RUN_LIMIT_LIVE_TOKENS"
     assert most == 10
+
+
+def test_tsk_6_attempts_that_were_lost_with_their_process_are_told_and_counted() -> None:
+    """However often that happens: TSK-5's limit is on lost workers."""
+    player = Player(workflow({"a": {"input": {"n": 1}}}, [])).start()
+    for losses in range(1, 6):
+        (again,) = [d for d in player.bring(ProcessLost()) if isinstance(d, DispatchTask)]
+        assert (again.input, again.losses) == ({"n": 1}, losses)
+    told = [event.metadata for event in player.of(RecordEvent) if event.type == "token_dispatched"]
+    assert told == [{}, *({"losses": n, "lost_with": "process"} for n in range(1, 6))]
+    assert not player.bring(ProcessLost(frozenset([player.token("a").id])))
+    player.complete("a", {})
+    (ended,) = [event for event in player.of(RecordEvent) if event.type == "node_completed"]
+    assert ended.metadata["attempts"] == 6
+
+
+def test_ctl_15_the_attempts_of_an_error_include_the_lost_ones() -> None:
+    player = Player(workflow({"a": TASK}, [])).start()
+    player.bring(ProcessLost())
+    player.bring(TaskFailed(player.token("a").id, Failure("BROKEN", "broken", 3)))
+    assert player.run.error is not None
+    assert player.run.error.attempts == 4

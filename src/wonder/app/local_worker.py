@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -162,19 +163,24 @@ class LocalWork:
         cost = used.cost_usd or None
         steps, noted = _steps(result.steps), result.noted
         metrics: tuple[Metric, ...] = ()
+        attempts = result.attempts
         for record in result.steps:
             if record.artifacts:
                 noted = (*_artifacts(result.steps), *noted)
                 break
+        for record in result.steps:
+            if record.attempts > 1:
+                attempts = max(attempts, _attempts_most(result.steps))
+                break
         if result.metrics:
             metrics = tuple((one.name, one.value, one.dimensions) for one in result.metrics)
         if result.error is None:
-            done = (result.output, result.started_at_ms, result.attempts, steps, tokens, cost, noted, metrics)
+            done = (result.output, result.started_at_ms, attempts, steps, tokens, cost, noted, metrics)
             self._on_done(TaskCompleted(token_id, *done))
             return
         error = result.error
         details: JsonValue = error.details or None
-        failure = Failure(error.code, error.message, result.attempts, error.retryable, details)
+        failure = Failure(error.code, error.message, attempts, error.retryable, details)
         self._on_done(TaskFailed(token_id, failure, result.started_at_ms, steps, tokens, cost, noted, metrics))
 
 
@@ -182,6 +188,14 @@ def _steps(records: Sequence[StepRecord]) -> JsonValue:
     """Give the records of the steps as JSON, as events keep them (TSK-6)."""
     shown: JsonValue = msgspec.to_builtins(list(records))
     return shown
+
+
+def _attempts_most(records: Sequence[StepRecord]) -> int:
+    """Count how often the step that was tried most often was tried, in all attempts of its task."""
+    by_step = Counter[str]()
+    for record in records:
+        by_step[record.ref] += record.attempts
+    return max(by_step.values())
 
 
 def _artifacts(records: Sequence[StepRecord]) -> list[Event]:

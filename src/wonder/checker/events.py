@@ -34,7 +34,7 @@ _FIELDS: Final[dict[str, str]] = {
     "trigger_skipped": "trigger workflow_id runs skipped? error?",
     "trigger_failed": "trigger workflow_id runs skipped? error?",
     "token_spawned": "parent group? branch? of? held? last_error?",
-    "token_dispatched": "losses?",
+    "token_dispatched": "losses? lost_with?",
     "token_suspended": "wait",
     "token_resumed": "by again?",
     "token_completed": "late_at?",

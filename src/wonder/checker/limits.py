@@ -46,12 +46,15 @@ def check_attempts(run: StoredRun, definition: Definition) -> Iterator[Violation
         id = event.token_id or ""
         if event.type == "token_dispatched":
             losses = event.metadata.get("losses", 0)
+            if losses == -1 and id not in dispatches:
+                continue  # left to a process that runs it: no worker has it yet
             number = dispatches.get(id, 0) + 1
             if losses != number - 1:
                 message = f"event {event.sequence} is dispatch {number} of token {id}, and counts {losses} losses"
                 yield Violation("attempts", run.id, message)
             dispatches[id] = number
-            if losses > LOSSES_MAX:
+            # One that is lost with its process runs again however often that happens.
+            if losses > LOSSES_MAX and event.metadata.get("lost_with") != "process":
                 message = (
                     f"event {event.sequence} dispatches token {id} after {losses} losses, not at most {LOSSES_MAX}"
                 )
@@ -60,19 +63,19 @@ def check_attempts(run: StoredRun, definition: Definition) -> Iterator[Violation
             # Whatever a person says to a budget that stopped it, it begins anew.
             dispatches.pop(id, None)
         elif event.type in ("node_completed", "node_failed"):
-            yield from _check_tries(run, definition, event)
+            yield from _check_tries(run, definition, event, dispatches.get(id, 1) - 1)
         elif event.type == "context_snapshot":
             dispatches = {}
 
 
-def _check_tries(run: StoredRun, definition: Definition, event: Event) -> Iterator[Violation]:
+def _check_tries(run: StoredRun, definition: Definition, event: Event, losses: int) -> Iterator[Violation]:
     node = definition.nodes.get(event.node_id or "")
     error = event.metadata.get("error", {})
     attempts = event.metadata.get("attempts", error.get("attempts") or 1)
     if node is None or error.get("code") == "WORKER_LOST":
         return
-    if attempts > node.attempts_max:
-        most = node.attempts_max
+    most = node.attempts_max * max(node.action_attempts_max.values(), default=1) + losses
+    if attempts > most:
         message = f"the task of {node.ref} was tried {attempts} times by event {event.sequence}, not at most {most}"
         yield Violation("attempts", run.id, message)
     for step in event.metadata.get("steps") or ():

@@ -107,6 +107,7 @@ class Failures:
         if not self._residency.drop(run):
             return False
         if keeps_tasks:
+            self._tasks.note_given_up(run.id)
             self._tasks.kept.keep(run)
         else:
             self._tasks.break_off(run)

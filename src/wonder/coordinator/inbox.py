@@ -151,6 +151,8 @@ class Inbox:
         hand_on: Callable[[list[Decision]], None] | None = None,
     ) -> list[Decision] | None:
         """Let the engine decide; None if it fails, which fails the run."""
+        if self._tasks.mine is not None:
+            run.state.is_elsewhere = not self._tasks.are_here(run)
         try:
             return decide(run.state, fact, now_ms=now_ms, new_id=new_id, over_time=over_time, hand_on=hand_on)
         except Exception as error:

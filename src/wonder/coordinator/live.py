@@ -13,6 +13,7 @@ class LiveRun:
     __slots__ = (
         "depth",
         "dropped",
+        "inherited",
         "origin",
         "parent_run_id",
         "parent_token_id",
@@ -55,6 +56,8 @@ class LiveRun:
         """Batches that hold decisions of it and are not durable yet."""
         self.pins = 0
         """How many are about to do something with it, so that it should stay in memory."""
+        self.inherited = False
+        """Whether it was loaded, and the tasks that it has under way were lost with the process that had them."""
         self.dropped = False
         """Whether it was given up: its rows are the truth, and what still comes for this object is not heard."""
 

@@ -80,9 +80,11 @@ class Recovery:
         coordinator = self._coordinator
         if coordinator.tasks.mine is not None:
             coordinator.tasks.mine.add(run_id)
+        was_live = coordinator.residency.has(run_id)
         run = await coordinator.residency.get(run_id)
         if run is not None:
-            coordinator.resume_work(run)
+            if was_live:
+                coordinator.resume_work(run)
             for token in list(run.state.tokens.values()):
                 if token.wait is not None and token.wait.get("kind") == "workflow_call":
                     await self._calls.ensure(run_id, token.id)

@@ -12,7 +12,7 @@ from wonder.coordinator.loggable import working_token
 from wonder.coordinator.residency import Residency
 from wonder.coordinator.tasks import Tasks
 from wonder.engine.decide import redispatch
-from wonder.engine.facts import PauseRequested, RunBroken, TurnContinued
+from wonder.engine.facts import PauseRequested, ProcessLost, RunBroken, TurnContinued
 from wonder.storage.runs.headers import QUARANTINED, load_headers
 from wonder.storage.store import Store
 
@@ -38,6 +38,7 @@ class Resuming:
         """Go on with runs that were loaded, of those that were asked for."""
         for run in runs:
             self._effects.note_status(run, run.state.status)
+        self._tasks.note_inherited(runs, run_ids)
         broken = self._failures.take_broken(run_ids)
         self._take_logged_facts(runs)
         for run in runs:
@@ -65,14 +66,23 @@ class Resuming:
         for token_id in run.tasks:
             self._tasks.show_if_long(run, token_id)
         # Before the outcomes: what they lead to is not durable yet.
-        for dispatch in redispatch(run.state):
-            if dispatch.token_id not in ended:
-                self._tasks.dispatch(run, dispatch)
+        self._dispatch_again(run, frozenset((*run.tasks, *ended)))
         for outcome in ended.values():
             if not run.dropped:
                 self._tasks.bring_outcome(run, outcome)
         if run.state.has_work and not run.dropped:
             self._inbox.take(run, TurnContinued())
+
+    def _dispatch_again(self, run: LiveRun, kept: frozenset[str]) -> None:
+        lost = [dispatch for dispatch in redispatch(run.state) if dispatch.token_id not in kept]
+        is_new = run.inherited or any(dispatch.losses < 0 for dispatch in lost)
+        if lost and is_new and self._tasks.are_here(run):
+            # Durable before they run again, so that no attempt leaves the history without a trace.
+            run.inherited = False
+            self._inbox.take(run, ProcessLost(kept))
+            return
+        for dispatch in lost:
+            self._tasks.dispatch(run, dispatch)
 
     def _take_logged_facts(self, runs: Sequence[LiveRun]) -> None:
         """Take the facts of runs whose rows never came to the tables."""

@@ -36,6 +36,8 @@ class Tasks:
         """The runs whose tasks are dispatched here, None for all; those of others are left to another engine."""
         self.were_mine: set[str] = set()
         """Of these runs, those that have ended and may lead to others, which are dispatched here as well."""
+        self._given_up: set[str] = set()
+        """Runs that were in memory here, and are loaded again because a commit failed."""
         self._young: dict[str, tuple[int, LiveRun]] = {}
         """Tasks that are not shown as executing yet, oldest first: since when they are under way, and their run."""
         self._is_showing = self._is_closing = False
@@ -87,6 +89,20 @@ class Tasks:
             work.cancel()
         run.tasks.clear()
 
+    def are_here(self, run: LiveRun) -> bool:
+        """Say whether the tasks of a run are dispatched here."""
+        return self.mine is None or run.id in self.mine
+
+    def note_given_up(self, run_id: str) -> None:
+        """Note that a run is loaded again though its process goes on: none of its tasks is lost."""
+        self._given_up.add(run_id)
+
+    def note_inherited(self, runs: Sequence[LiveRun], run_ids: Sequence[str]) -> None:
+        """Note of runs that were just loaded, of those that were asked for, which of them another process had."""
+        for run in runs:
+            run.inherited = run.id not in self._given_up
+        self._given_up.difference_update(run_ids)
+
     def note_end(self, run: LiveRun) -> None:
         """Note that a run has ended: it is not ours to dispatch any more."""
         if self.mine is not None and run.id in self.mine:
@@ -112,7 +128,7 @@ class Tasks:
             return None
         if token.status not in _WORKING:
             return None  # a transform, which has ended before it was durable that it had begun
-        if self.mine is not None and run.id not in self.mine:
+        if not self.are_here(run):
             return None
         return Dispatch(
             run.project_id,

@@ -1,7 +1,9 @@
 """Decide: a fact comes in, and out comes all that should happen because of it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from wonder.engine.advance import go_on
 from wonder.engine.budget_gate import ask_about_budget, asks_a_person, decide_on_budget, is_about_budget
@@ -33,6 +35,7 @@ from wonder.engine.events import (
     TOKEN_DISPATCHED,
     LateResultIgnored,
     NodeCompleted,
+    TokenDispatched,
 )
 from wonder.engine.facts import (
     CancelRequested,
@@ -43,6 +46,7 @@ from wonder.engine.facts import (
     InputGiven,
     LimitReached,
     PauseRequested,
+    ProcessLost,
     ResumeRequested,
     RunBroken,
     RunQueued,
@@ -69,7 +73,16 @@ _WORKING = (DISPATCHED, EXECUTING)
 # Shared, never changed: on the way of every task.
 _STARTED = NODE_STARTED({})
 # What needs no event where it changes nothing any more.
-_UNTOLD_LATE = (TaskStarted, TimerFired, CancelRequested, PauseRequested, ResumeRequested, LimitReached, TurnContinued)
+_UNTOLD_LATE = (
+    TaskStarted,
+    ProcessLost,
+    TimerFired,
+    CancelRequested,
+    PauseRequested,
+    ResumeRequested,
+    LimitReached,
+    TurnContinued,
+)
 
 
 def decide(
@@ -108,7 +121,10 @@ def decide(
 
 
 def redispatch(run: RunState) -> list[DispatchTask]:
-    """Give the dispatches of all tasks that workers had when the process ended: they run again (INV-4)."""
+    """Give the dispatches of all tasks that workers had when the process ended: they run again (INV-4).
+
+    Those with -1 losses were left to another process, and no worker has had them.
+    """
     return [
         DispatchTask(
             token.id,
@@ -148,7 +164,8 @@ def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
     if token.status == DISPATCHED:
         turn.record(_STARTED, token, fact.started_ms)
     _keep_asides(turn, token, fact)
-    told: NodeCompleted = {"attempts": fact.attempts}
+    # Attempts that were lost with their process count as well: they may have had effects (INV-4).
+    told: NodeCompleted = {"attempts": fact.attempts + token.losses}
     if fact.steps is not None:
         told["steps"] = fact.steps
     complete_node(turn, token, fact.output, told, fact.tokens, fact.cost_usd)
@@ -168,7 +185,10 @@ def _task_failed(turn: Turn, fact: TaskFailed) -> None:
         return
     _keep_asides(turn, token, fact)
     told: NodeCompleted = {} if fact.steps is None else {"steps": fact.steps}
-    fail_node(turn, token, fact.failure, told, fact.tokens, fact.cost_usd)
+    failure = fact.failure
+    if token.losses:
+        failure = replace(failure, attempts=failure.attempts + token.losses)
+    fail_node(turn, token, failure, told, fact.tokens, fact.cost_usd)
 
 
 def _keep_asides(turn: Turn, token: Token, fact: TaskCompleted | TaskFailed) -> None:
@@ -193,8 +213,24 @@ def _worker_lost(turn: Turn, fact: WorkerLost) -> None:
         message = f"the worker of {node.ref!r} was lost {losses} times; see why it ends, or give it more memory"
         fail_node(turn, token, Failure("WORKER_LOST", message, losses, retryable=True))
         return
+    _dispatch_again(turn, token, losses, "worker")
+
+
+def _process_lost(turn: Turn, fact: ProcessLost) -> None:
+    """Dispatch what was lost with its process again, however often that happens: quarantine guards against more."""
+    for token in list(turn.run.tokens.values()):
+        # Of one that no process has had, nothing is lost.
+        if token.status in _WORKING and token.id not in fact.kept:
+            _dispatch_again(turn, token, token.losses + 1, "process" if token.losses >= 0 else None)
+            turn.hand_on_if_many()
+
+
+def _dispatch_again(turn: Turn, token: Token, losses: int, lost_with: Literal["process", "worker"] | None) -> None:
+    node, told = token.node, TokenDispatched(losses=losses)
+    if lost_with is not None:
+        told["lost_with"] = lost_with
     turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, token.input, losses))
-    turn.record(TOKEN_DISPATCHED({"losses": losses}), token)
+    turn.record(TOKEN_DISPATCHED(told), token)
 
 
 def _timer_fired(turn: Turn, fact: TimerFired) -> None:
@@ -305,6 +341,7 @@ _TAKERS: dict[type, Callable[[Turn, Any], None]] = {
     TaskCompleted: _task_completed,
     TaskFailed: _task_failed,
     WorkerLost: _worker_lost,
+    ProcessLost: _process_lost,
     TimerFired: _timer_fired,
     InputGiven: _input_given,
     GateAnswered: _gate_answered,

@@ -41,7 +41,7 @@ _Branch = Annotated[int, Meta(description="the number of the branch in its fan-o
 _JoinNode = Annotated[str, Meta(description="the id of the node that the join leads to")]
 _Item = Annotated[str, Meta(description="the id of the item in the inbox")]
 _Steps = Annotated[Any, Meta(description="every execution of a step, with its times, attempts, usage and error")]
-_Attempts = Annotated[int, Meta(description="how often the task was tried")]
+_Attempts = Annotated[int, Meta(description="how often it was tried: by its task, by its actions, and lost")]
 _By = Annotated[str | None, Meta(description="who it was, if that is known")]
 
 
@@ -141,7 +141,10 @@ class TokenSpawned(TypedDict):
 class TokenDispatched(TypedDict):
     """The task of a token was sent to a worker."""
 
-    losses: NotRequired[Annotated[int, Meta(description="how often a worker was lost with it")]]
+    losses: NotRequired[
+        Annotated[int, Meta(description="how often it was lost; -1 if it is left to a process that runs it")]
+    ]
+    lost_with: NotRequired[Annotated[Literal["process", "worker"], Meta(description="what it was lost with")]]
 
 
 class TokenSuspended(TypedDict):

@@ -63,6 +63,12 @@ class WorkerLost(Struct, frozen=True, gc=False):
     token_id: str
 
 
+class ProcessLost(Struct, frozen=True, gc=False):
+    """The process that had the run's tasks has ended; all of them run again, but for those whose tokens are `kept`."""
+
+    kept: frozenset[str] = frozenset()
+
+
 class TimerFired(Struct, frozen=True, gc=False):
     """A timer that was set has come due."""
 
@@ -158,6 +164,7 @@ Fact: TypeAlias = (
     | TaskCompleted
     | TaskFailed
     | WorkerLost
+    | ProcessLost
     | TimerFired
     | InputGiven
     | GateAnswered

@@ -22,6 +22,7 @@ from wonder.language.values import JsonValue
 _SMALL_CONTEXT = 1_000
 # Shared, never changed: on the way of every task.
 _DISPATCHED = TOKEN_DISPATCHED({})
+_LEFT = TOKEN_DISPATCHED({"losses": -1})
 
 
 def dispatch(turn: Turn, token: Token) -> None:
@@ -34,8 +35,12 @@ def dispatch(turn: Turn, token: Token) -> None:
     if turn.run.context_bytes > _SMALL_CONTEXT:
         # A hundred thousand branches that each take all of a large context are too much for one turn.
         turn.bytes_left -= json_size(task_input)
-    turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, task_input, token.losses))
-    turn.record(_DISPATCHED, token)
+    losses, event = token.losses, _DISPATCHED
+    if turn.run.is_elsewhere:
+        # The process that runs it later has to know that none has had it before.
+        losses, event = -1, _LEFT
+    turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, task_input, losses))
+    turn.record(event, token)
 
 
 def node_input(turn: Turn, token: Token) -> JsonValue | Failure:

@@ -287,7 +287,7 @@ _PARTS: Final = (
 class RunState:
     """A run under way."""
 
-    __slots__ = _PARTS
+    __slots__ = (*_PARTS, "is_elsewhere")
 
     def __init__(self, run_id: str, workflow: CompiledWorkflow, limits: Limits | None = None) -> None:
         self.id = run_id
@@ -311,6 +311,8 @@ class RunState:
         self.timers: dict[str, int] = {}
         self.timeout_left_ms: int | None = None
         """While paused: how much of the workflow's time-out is left."""
+        self.is_elsewhere = False
+        """Whether the tasks of the run are left to another process; set before each turn, never stored."""
         self.root = Scope(None, None, 0)
         self.tokens: dict[str, Token] = {}
         self.groups: dict[str, Group] = {}

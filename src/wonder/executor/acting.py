@@ -1,6 +1,8 @@
 """One execution of a step's action: checked, once per key, tried as often as its policy allows (RET-1, RET-4)."""
 
 import asyncio
+from collections import deque
+from typing import Final
 
 from wonder.actions.context import CURRENT
 from wonder.actions.exceptions import message_of
@@ -14,16 +16,18 @@ from wonder.executor.counting import counted, counted_work
 from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit, KeyUnknown
 from wonder.executor.idempotency import IdempotencyKey
 from wonder.executor.redacting import redact_error, redacted_events, redacted_output
-from wonder.executor.results import TaskFailure
+from wonder.executor.results import FailedAttempt, TaskFailure, failure_from
 from wonder.language.keys import check_key
 from wonder.language.templates import TemplateVariableMissing
 from wonder.language.values import JsonValue
+
+FAILED_ATTEMPTS_MAX: Final = 100
 
 
 class Acting:
     """An action that is carried out for a step; `attempts`, `usage` and `artifacts` say what was done so far."""
 
-    __slots__ = ("_act", "_assignment", "_step", "artifacts", "attempts", "noted", "usage")
+    __slots__ = ("_act", "_assignment", "_step", "artifacts", "attempts", "failed_attempts", "noted", "usage")
 
     def __init__(self, act: CompiledAct, step: str, assignment: Assignment) -> None:
         self._act, self._step, self._assignment = act, step, assignment
@@ -32,6 +36,8 @@ class Acting:
         self.artifacts: dict[str, StoredArtifact] | None = None
         """By id: what another attempt stores again is the same artifact."""
         self.noted: list[Event] | None = None
+        self.failed_attempts: deque[FailedAttempt] | None = None
+        """Those after which it was tried again; of very many, the last."""
 
     async def run(self, input: JsonValue) -> JsonValue:
         """Return the action's output; raises a WonderError when it failed for good, or CancelledError."""
@@ -85,13 +91,22 @@ class Acting:
         retry, environment = self._act.retry, self._assignment.services.environment
         while True:
             self.attempts += 1
+            if retry is None:
+                return await self._attempt(input, key)
+            started_at_ms = environment.now_ms()
             try:
                 return await self._attempt(input, key)
             except ActionFailed as failure:
-                if retry is None or not retry.allows(failure, self.attempts):
+                if not retry.allows(failure, self.attempts):
                     raise
+                self._keep(failure, started_at_ms)
                 delay_ms = retry.delay_ms(failure, self.attempts, environment.random())
             await environment.sleep(delay_ms)
+
+    def _keep(self, failure: ActionFailed, started_at_ms: int) -> None:
+        if self.failed_attempts is None:
+            self.failed_attempts = deque(maxlen=FAILED_ATTEMPTS_MAX)
+        self.failed_attempts.append(FailedAttempt(self.attempts, started_at_ms, failure_from(failure, None)))
 
     async def _attempt(self, input: JsonValue, key: str | None) -> JsonValue:
         timeout_ms = self._act.timeout_ms

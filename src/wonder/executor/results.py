@@ -25,6 +25,14 @@ class TaskFailure(msgspec.Struct, frozen=True):
     step: str | None = None
 
 
+class FailedAttempt(msgspec.Struct, frozen=True):
+    """An attempt of an action after which it was tried again."""
+
+    attempt: int
+    started_at_ms: int
+    error: TaskFailure
+
+
 class StepRecord(msgspec.Struct, frozen=True):
     """One execution of a step; `attempt` is the task's, `attempts` those of the action within this execution."""
 
@@ -38,12 +46,15 @@ class StepRecord(msgspec.Struct, frozen=True):
     error: TaskFailure | None = None
     # Unset, so that those without any, which are most, say nothing of it.
     artifacts: tuple[StoredArtifact, ...] | msgspec.UnsetType = msgspec.UNSET
+    failed_attempts: tuple[FailedAttempt, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The attempts before the last one; of very many, the last of them."""
 
 
 class TaskResult(msgspec.Struct, frozen=True):
     """How a task ended; `error` is None exactly when it completed.
 
     `steps` has the executions of all attempts, in order; of very many, the last ones. `usage` counts them all.
+    `attempts` counts those of the task; those of an action within one of them are in `steps` (RET-2).
     """
 
     status: Literal["completed", "failed", "timed_out", "cancelled"]

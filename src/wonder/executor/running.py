@@ -253,6 +253,7 @@ class TaskExecution:
                 usage,
                 failure,
                 tuple(acting.artifacts.values()) if acting and acting.artifacts else UNSET,
+                tuple(acting.failed_attempts) if acting and acting.failed_attempts else UNSET,
             )
         )
 
