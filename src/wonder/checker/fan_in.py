@@ -27,13 +27,19 @@ def check_joins(run: StoredRun, definition: Definition) -> Iterator[Violation]:
                 completed.add((told["group"], told["join"]))
         elif event.type == "token_completed":
             token = state.tokens.get(event.token_id or "")
-            # A branch with tokens at two joins has arrived at the first; what waits at the other goes with it.
-            if token and token.place and not any(group == token.place[1] for group, _ in completed):
+            if token and token.place and not _goes_on(state, token.place, completed):
                 message = f"token {token.id} waits for its siblings, and completes at event {event.sequence} alone"
                 yield Violation("fan-in", run.id, message)
     if last is not None and not run.has_ended:
         last.close_groups()
         yield from _check_overdue(run, definition, last)
+
+
+def _goes_on(state: State, place: tuple[str, str, int], completed: set[tuple[str, str]]) -> bool:
+    """Say whether the join that a token waits at has fired, or has abandoned the branch that it waits for (CTL-10)."""
+    join, group_id, index = place
+    group = state.groups.get(group_id)
+    return (group_id, join) in completed or (group is not None and group.branch(index).abandoned)
 
 
 def _check_firing(

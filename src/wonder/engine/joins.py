@@ -136,7 +136,7 @@ def fire(turn: Turn, group: Group, join: Join, rest_status: EarlyEnd = CANCELLED
     rest = [branch for branch in members if branch.status == UNDER_WAY and not branch.abandoned]
     turn.cancel_timer(join_timer(group.id, join.node.id))
     turn.emit(FireJoin(group.id, join.node.id))
-    failure = _merge(turn, group, join, arrived)
+    failure = _waiting_elsewhere(join, arrived) or _merge(turn, group, join, arrived)
     if failure is not None:
         _fail(turn, group, join, failure)
         return
@@ -226,15 +226,39 @@ def _merge(turn: Turn, group: Group, join: Join, arrived: list[Scope]) -> Failur
 
 
 def _end_waiting(turn: Turn, branch: Scope) -> None:
-    """End the tokens that waited at a join for a branch, wherever in it they are; those at other joins wait on."""
+    """End the tokens that waited for a branch; those that wait for another one wait on."""
+    for token in _waiting_for(branch):
+        turn.end_token(token, COMPLETED)
+
+
+def _waiting_for(branch: Scope) -> list[Token]:
+    """Give the tokens that wait at joins of a branch's group, wherever in the branch they are."""
+    found: list[Token] = []
     around = [branch]
     while around:
         here = around.pop()
-        for token in here.tokens:
-            if token.waits_in is branch:
-                turn.end_token(token, COMPLETED)
+        found += [token for token in here.tokens if token.waits_in is branch]
         for group in (here.groups or {}).values():
             around += [inner for inner in group.branches if inner.live]
+    return found
+
+
+def _waiting_elsewhere(join: Join, arrived: list[Scope]) -> Failure | None:
+    """Fail a join rather than lose a token: one that waits at another join, for a branch that arrives at this one.
+
+    Such a definition is rejected at creation (CTL-12). This is for those that were stored before, or are too tangled.
+    """
+    for branch in arrived:
+        if branch.groups is None and branch.more_tokens is None:
+            continue  # one token, and it is here
+        for token in _waiting_for(branch):
+            if token.waits_at is not None and token.waits_at is not join:
+                message = (
+                    f"branch {branch.index} has tokens at the join into {join.node.ref!r} and at the join into "
+                    f"{token.waits_at.node.ref!r}, and can arrive at one only; join once, then fan out"
+                )
+                return Failure("BRANCH_AT_TWO_JOINS", message, node=join.node.ref)
+    return None
 
 
 def _fail_unsatisfiable(turn: Turn, group: Group, join: Join, under_way: int) -> None:
@@ -245,10 +269,16 @@ def _fail_unsatisfiable(turn: Turn, group: Group, join: Join, under_way: int) ->
         if branch.error is not None
     ]
     shown = "; ".join(f"branch {b.index}: {b.error.message}" for b in _members(group, join)[:3] if b.error)
-    message = (
-        f"the join into {join.node.ref!r} needs {join.needed} branches of {len(_members(group, join))}: "
-        f"{state.arrived} arrived and {under_way} can still come" + (f" ({shown})" if shown else "")
-    )
+    members, most = len(_members(group, join)), state.arrived + under_way
+    if members < join.needed:
+        why = f"its fan-out made {members}; lower m_of_n, or make more branches"
+    else:
+        why = (
+            f"{most} can arrive at the most: {state.arrived} of {members} arrived, {under_way} are under way, "
+            f"{members - most} failed, ended or wait at another join; lower m_of_n, or let more branches come"
+        )
+    message = f"the join into {join.node.ref!r} can't be met: it needs {join.needed} branches, and {why}"
+    message += f" ({shown})" if shown else ""
     details: JsonValue = {"needed": join.needed, "arrived": state.arrived, "errors": errors[:_ERRORS_SHOWN]}
     turn.cancel_timer(join_timer(group.id, join.node.id))
     turn.emit(FireJoin(group.id, join.node.id))

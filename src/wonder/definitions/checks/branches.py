@@ -51,8 +51,9 @@ class Branches:
         }
         self._tiers: dict[str, list[list[TransitionDraft]]] = {}
         self._fan_outs = self._all_fan_outs()
-        self._most_branches: dict[str, int | None] = {}
+        self._most_branches: dict[tuple[str, str | None], int | None] = {}
         self._before_joins: dict[frozenset[str | None], set[str]] = {}
+        self._before_join: dict[str, set[str]] = {}
         self.of_node: dict[str, set[Stack]] = {}
         self.unknown: set[str] = set()
         """Nodes that can be reached in too many ways to tell."""
@@ -77,6 +78,14 @@ class Branches:
         """Say whether a `sibling_group` means a frame: by its node, or by its transition."""
         return frame.node == group or self._transitions_by_ref.get(group) == frame.transition
 
+    def frames_of(self, transition: TransitionDraft) -> tuple[Frame | None, ...]:
+        """Give the frames that a transition may put around what comes behind it; None: it may put none."""
+        return self._fan_outs[transition.ordinal]
+
+    def is_for_errors(self, transition: TransitionDraft) -> bool:
+        """Say whether a transition is looked at when its node has failed (CTL-15), and so not when it succeeded."""
+        return _is_for_errors(transition)
+
     def outgoing(self, node: str) -> list[TransitionDraft]:
         """Give the transitions that leave a node, in the order written."""
         return self._outgoing.get(node, [])
@@ -99,15 +108,39 @@ class Branches:
             return _always_fans_out(transition) or len(beside[0]) > 1
         return any(map(_always_fans_out, self.outgoing(group))) or any(len(tier) > 1 for tier in self.tiers(group))
 
-    def most_branches(self, group: str) -> int | None:
-        """Say how many branches one firing of what a `sibling_group` names can make; None where a foreach decides."""
-        if group not in self._most_branches:
-            ordinal = self._transitions_by_ref.get(group)
-            tiers = self.tiers(group) if ordinal is None else [[self._workflow.transitions[ordinal]]]
+    def most_branches(self, group: str, join: str | None = None) -> int | None:
+        """Say how many branches one firing of what a `sibling_group` names can make; None where a foreach decides.
+
+        With the node of a join, only the branches count that can come to that join.
+        """
+        if (group, join) not in self._most_branches:
+            tiers = [[t for t in tier if join is None or self._can_come(t, join)] for tier in self._tiers_of(group)]
             decided = not any(t.body.foreach for tier in tiers for t in tier)
             most = max((sum(t.body.spawn_count or 1 for t in tier) for tier in tiers), default=0)
-            self._most_branches[group] = most if decided else None
-        return self._most_branches[group]
+            self._most_branches[group, join] = most if decided else None
+        return self._most_branches[group, join]
+
+    def never_coming(self, group: str, join: str) -> list[str]:
+        """Give the nodes at which branches begin from where no way leads into a join, beside others that can come."""
+        found: list[str] = []
+        before = self._nodes_before([join])
+        for tier in self._tiers_of(group):
+            for firing in ([t for t in tier if not _is_for_errors(t)], list(filter(_is_for_errors, tier))):
+                absent = [t.to_ref for t in firing if t.to_ref not in before]
+                found += absent if len(absent) < len(firing) else []
+        return found
+
+    def _tiers_of(self, group: str) -> list[list[TransitionDraft]]:
+        ordinal = self._transitions_by_ref.get(group)
+        return self.tiers(group) if ordinal is None else [[self._workflow.transitions[ordinal]]]
+
+    def _can_come(self, transition: TransitionDraft, join: str) -> bool:
+        """Say whether some way leads from where a transition goes, or the transition itself, into a join."""
+        if join not in self._before_join:
+            entering = [t for t in self._workflow.transitions if t.to_ref == join and t.body.synchronization]
+            self._before_join[join] = self._nodes_before(t.from_ref for t in entering)
+        enters = transition.to_ref == join and transition.body.synchronization is not None
+        return enters or transition.to_ref in self._before_join[join]
 
     def item_vars(self, node: str) -> set[str]:
         """Give the item variables that may be there when a node runs."""
@@ -126,18 +159,17 @@ class Branches:
         ref = self._workflow.transitions[frame.transition].body.ref if frame is not MAYBE else None
         groups = frozenset(name for name in (frame.node, ref) if name in self._joined_names)
         if groups not in self._before_joins:
-            self._before_joins[groups] = self._nodes_before(groups)
+            joins = [t for t in self._workflow.transitions if t.body.synchronization]
+            entering = [t for t in joins if t.body.synchronization and t.body.synchronization.sibling_group in groups]
+            self._before_joins[groups] = self._nodes_before(t.from_ref for t in entering)
         return node in self._before_joins[groups]
 
-    def _nodes_before(self, groups: frozenset[str | None]) -> set[str]:
-        """Find the nodes from which some way leads to a join of one of the groups."""
+    def _nodes_before(self, refs: Iterable[str]) -> set[str]:
+        """Find the nodes from which some way leads to one of these nodes, those included."""
         coming: dict[str, list[str]] = {}
-        before: set[str] = set()
         for transition in self._workflow.transitions:
             coming.setdefault(transition.to_ref, []).append(transition.from_ref)
-            join = transition.body.synchronization
-            if join and join.sibling_group in groups:
-                before.add(transition.from_ref)
+        before = set(refs)
         todo = list(before)
         while todo:
             for ref in coming.get(todo.pop(), ()):
@@ -179,7 +211,7 @@ class Branches:
             yield self._after_join(join.sibling_group, pushed) if join else pushed
 
     def _after_fan_out(self, transition: TransitionDraft, stack: Stack) -> Iterator[Stack]:
-        for frame in self._fan_outs[transition.ordinal]:
+        for frame in self.frames_of(transition):
             yield stack if frame is None else _push(stack, frame)
 
     def _all_fan_outs(self) -> dict[int, tuple[Frame | None, ...]]:
