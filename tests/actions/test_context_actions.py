@@ -72,6 +72,15 @@ async def test_exp_6_zero_and_one_become_false_and_true_where_the_schema_says_bo
     assert repr(result.output) == "{'b': True, 'n': 1}"
 
 
+@pytest.mark.parametrize(("expr", "code"), [("state.n", "TASK_OUTPUT_SCHEMA"), ("state.n + 0", None)])
+async def test_exp_6_a_bare_path_is_copied_unchanged_and_1_does_not_fit_a_boolean(expr: str, code: str | None) -> None:
+    """EXP-6."""
+    schema = {"type": "object", "properties": {"b": {"type": ["boolean", "null"]}}}
+    result = await update(("state.n", "1"), ("output.b", expr), output_schema=schema)
+    assert (result.error and result.error.code) == code
+    assert code or result.output == {"b": True}
+
+
 @pytest.mark.parametrize(
     ("updates", "code"),
     [

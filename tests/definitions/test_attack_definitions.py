@@ -225,15 +225,16 @@ def test_exp_6_a_copied_value_that_can_never_fit_is_a_type_mismatch(expr: str, f
     assert codes_in(document) == found
 
 
-def test_exp_6_zero_and_one_may_be_copied_to_a_boolean() -> None:
-    update = {"kind": "update_context", "implementation": {"updates": [{"path": "state.b", "expr": "input.n"}]}}
+@pytest.mark.parametrize(("expr", "found"), [("input.n", ["type_mismatch"]), ("input.n + 0", [])])
+def test_exp_6_a_number_can_not_be_copied_to_a_boolean(expr: str, found: list[str]) -> None:
+    update = {"kind": "update_context", "implementation": {"updates": [{"path": "state.b", "expr": expr}]}}
     document = workflow(
         {"a": {"action": update}},
         [],
         context_schema={"type": "object", "properties": {"b": {"type": "boolean"}}},
         input_schema={"type": "object", "properties": {"n": {"type": "integer"}}},
     )
-    assert codes_in(document) == []
+    assert codes_in(document) == found
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,19 @@ def test_fil_3_updates(updates: list[tuple[str, Any]], state: Any) -> None:
     assert player.run.status == "completed"
 
 
+@pytest.mark.parametrize("root", ["state", "output"])
+@pytest.mark.parametrize(("expr", "fits"), [("input.one", False), ("input.one + 0", True), ("input.yes", True)])
+def test_exp_6_a_bare_path_is_copied_unchanged_and_1_does_not_fit_a_boolean(root: str, expr: str, fits: bool) -> None:
+    """The same as an output_mapping does, which can only copy."""
+    schema = {"type": "object", "properties": {"flag": {"type": "boolean"}}}
+    nodes = {"a": {"updates": [(f"{root}.flag", expr)]}}
+    player = Player(workflow(nodes, [], context_schema=schema, output_schema=schema)).start({"one": 1, "yes": True})
+    mapped = Player(workflow({"a": {"output": {f"{root}.flag": "$"}}}, [], context_schema=schema, output_schema=schema))
+    mapped.start().complete("a", True if fits else 1)
+    assert player.error == mapped.error == (None if fits else {"state": "CONTEXT_SCHEMA"}.get(root, "OUTPUT_SCHEMA"))
+    assert not fits or getattr(player.run, root) == {"flag": True}
+
+
 def test_exp_7_an_update_that_can_t_be_evaluated_fails_the_node() -> None:
     updates = [("state.n", "1"), ("state.m", "json_extract('{', '$')")]
     player = Player(workflow({"a": {"updates": updates}}, [])).start()

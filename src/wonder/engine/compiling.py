@@ -105,7 +105,7 @@ class _Compiler:
         implementation = KINDS.own[action.kind].configuration.model_validate(action.implementation)
         match action.kind:
             case "update_context":
-                return UpdateAction(implementation, names, self.workflow.context_schema)
+                return UpdateAction(implementation, names, self.workflow.context_schema, self.workflow.output_schema)
             case "assert":
                 return AssertAction(implementation, names)
             case "emit_metric":

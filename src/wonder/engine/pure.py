@@ -6,9 +6,10 @@ from typing import Any, Final, TypeAlias
 from wonder.engine.failure import Failure
 from wonder.engine.writing import Draft, WriteTarget
 from wonder.errors import WonderError
+from wonder.language.assigning import as_boolean, becomes_boolean
 from wonder.language.expressions import Expression, Names, compile_expression
 from wonder.language.keys import KEY_BYTES_MAX
-from wonder.language.schemas import Schema, shape_at
+from wonder.language.schemas import Schema
 from wonder.language.templates import Template, compile_template
 from wonder.language.values import JsonValue, check_value, encode_json
 
@@ -46,8 +47,10 @@ class UpdateAction:
 
     __slots__ = ("reads_branch", "updates")
 
-    def __init__(self, implementation: Any, names: Names, context_schema: Schema) -> None:
-        self.updates = [_Update(update.path, update.expr, names, context_schema) for update in implementation.updates]
+    def __init__(self, implementation: Any, names: Names, context_schema: Schema, output_schema: Schema) -> None:
+        self.updates = [
+            _Update(update.path, update.expr, names, context_schema, output_schema) for update in implementation.updates
+        ]
         self.reads_branch = any(_reads_branch(update.expression) for update in self.updates)
 
     def run(self, draft: Draft, view_of: ViewOf) -> Failure | Metric | None:
@@ -112,7 +115,7 @@ PureAction: TypeAlias = UpdateAction | AssertAction | MetricAction
 class _Update:
     __slots__ = ("boolean", "constant", "expression", "target")
 
-    def __init__(self, path: str, expr: JsonValue, names: Names, context_schema: Schema) -> None:
+    def __init__(self, path: str, expr: JsonValue, names: Names, context_schema: Schema, output_schema: Schema) -> None:
         self.target = WriteTarget(path)
         self.expression = compile_expression(expr, names) if isinstance(expr, str) else None
         self.constant: JsonValue = None
@@ -120,27 +123,19 @@ class _Update:
             is_literal = isinstance(expr, dict) and set(expr) == {"$literal"}
             self.constant = expr["$literal"] if is_literal else expr  # type: ignore[call-overload, index]  # just seen
         place = self.target.in_run or self.target.in_branch
-        self.boolean = place[0] != "output" and _is_boolean(context_schema, place[1:])
+        schema = output_schema if place[0] == "output" else context_schema
+        self.boolean = self.expression is not None and becomes_boolean(self.expression, schema, place[1:])
 
     def value(self, view_of: ViewOf, draft: Draft) -> JsonValue:
         if self.expression is None:
             return self.constant
         value = self.expression.evaluate(view_of(draft))
-        if self.boolean and type(value) is int and value in (0, 1):
-            return bool(value)
+        if self.boolean:
+            value = as_boolean(value)
         if isinstance(value, list | dict):
             # A path copies what it finds, so `state.a = state` again and again would nest without end.
             check_value(value)
         return value
-
-
-def _is_boolean(schema: Schema, path: tuple[str | int, ...]) -> bool:
-    """Say whether EXP-6 turns 0 and 1 into false and true at this place."""
-    shape = shape_at(schema, path)
-    if shape.kind != "known" or not isinstance(shape.schema, dict):
-        return False
-    types = shape.schema.get("type")
-    return types == "boolean" or (isinstance(types, list) and set(map(str, types)) == {"boolean", "null"})
 
 
 def _reads_branch(expression: Expression | None) -> bool:

@@ -7,10 +7,11 @@ from wonder.actions.protocol import TASK_NAMES, ActionKind, Metric, TaskContext,
 from wonder.actions.update_context.declaration import Declaration
 from wonder.actions.update_context.record import Update, UpdateContext
 from wonder.definitions.records.actions import ActionDef
+from wonder.language.assigning import as_boolean, becomes_boolean
 from wonder.language.expressions import compile_expression
 from wonder.language.mappings import LITERAL
 from wonder.language.paths import Path
-from wonder.language.schemas import Schema, shape_at
+from wonder.language.schemas import Schema
 from wonder.language.targets import parse_target, write
 from wonder.language.values import JsonValue
 
@@ -48,27 +49,15 @@ class ContextUpdates:
 
 def _assignment(update: Update, output_schema: Schema) -> _Assignment:
     path = parse_target(update.path).path
-    return _Assignment(path, _evaluation(update.expr, is_boolean=_says_boolean(path, output_schema)))
+    return _Assignment(path, _evaluation(update.expr, path, output_schema))
 
 
-def _evaluation(expr: JsonValue, *, is_boolean: bool) -> _Evaluate:
+def _evaluation(expr: JsonValue, path: Path, output_schema: Schema) -> _Evaluate:
     if not isinstance(expr, str):
         value = expr[LITERAL] if isinstance(expr, dict) and expr.keys() == {LITERAL} else expr
         return lambda context: value
-    evaluate: _Evaluate = compile_expression(expr, TASK_NAMES).evaluate
-    if is_boolean:
-        return lambda context: _as_boolean(evaluate(context))
-    return evaluate
-
-
-def _says_boolean(path: Path, output_schema: Schema) -> bool:
-    """Say whether the schema of a target is a boolean's; of a task's `state` there is none."""
-    if path[0] != "output":
-        return False
-    shape = shape_at(output_schema, path[1:])
-    return shape.kind == "known" and isinstance(shape.schema, dict) and shape.schema.get("type") == "boolean"
-
-
-def _as_boolean(value: JsonValue) -> JsonValue:
-    """Return 0 and 1 as false and true, as EXP-6 has it where the target's schema says boolean."""
-    return bool(value) if type(value) is int and value in (0, 1) else value
+    expression = compile_expression(expr, TASK_NAMES)
+    # Of a task's `state` there is no schema.
+    if path[0] == "output" and becomes_boolean(expression, output_schema, path[1:]):
+        return lambda context: as_boolean(expression.evaluate(context))
+    return expression.evaluate

@@ -49,8 +49,8 @@ def _check_copied(text: str, sight: Sight, target: Schema, taker: str, where: Pa
     except WonderError:
         return  # it computes something: what that gives is known when it runs
     shape = sight.shape(path if path[0] in sight.names else ("state", *path))
-    if shape is None or shape.kind != "known" or not sight.memory.disjoint(target, {"type": "boolean"}):
-        return  # where a boolean may go, 0 and 1 become one
+    if shape is None or shape.kind != "known":
+        return
     source: Schema = {"anyOf": [shape.schema, {"type": "null"}]}  # what is not there is copied as null
     if mismatch := sight.memory.disjoint(source, target):
         findings.error(

@@ -43,7 +43,7 @@ def build(text: str, tree: Node, quoted: frozenset[str] = frozenset()) -> Expres
     evaluate, matches, size = _compile_output(tree), compile_test(tree, True), _size(tree)
     if size > LARGE:
         evaluate, matches = _counted(evaluate, size), _counted(matches, size)
-    return Expression(text, paths, quoted, evaluate, matches)
+    return Expression(text, paths, quoted, evaluate, matches, copies=isinstance(tree, Reference))
 
 
 def _counted(evaluate: Callable[[Scope], Result], size: int) -> Callable[[Scope], Result]:

@@ -16,10 +16,10 @@ class Expression:
     """An expression, compiled once; it can be evaluated any number of times, from any thread.
 
     `paths` are the paths that it reads, each once, in order, from their roots on; `quoted` are the names that stand
-    alone and in double quotes.
+    alone and in double quotes. One that `copies` is a bare path, whose value goes out unchanged (EXP-6).
     """
 
-    __slots__ = ("_evaluate", "_matches", "paths", "quoted", "reads_last_error", "text")
+    __slots__ = ("_evaluate", "_matches", "copies", "paths", "quoted", "reads_last_error", "text")
 
     def __init__(
         self,
@@ -28,8 +28,10 @@ class Expression:
         quoted: frozenset[str],
         evaluate: Callable[[Scope], JsonValue],
         matches: Callable[[Scope], bool],
+        *,
+        copies: bool = False,
     ) -> None:
-        self.text, self.paths, self.quoted = text, paths, quoted
+        self.text, self.paths, self.quoted, self.copies = text, paths, quoted, copies
         self.reads_last_error = any(path[0] == "_last_error" for path in paths)
         self._evaluate, self._matches = evaluate, matches
 
