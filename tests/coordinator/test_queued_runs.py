@@ -20,7 +20,7 @@ from support.systems import (
     waits,
 )
 from wonder.coordinator import admission
-from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.headers import RunFilter, list_runs
 from wonder.storage.runs.reconciling import queued_runs
 from wonder.storage.runs.snapshots import load_oldest_snapshot, load_snapshot
 
@@ -54,7 +54,7 @@ async def test_further_runs_queue_in_order(store_url: str) -> None:
         runs = [await wonder.start(workflow, {"n": n}) for n in range(7)]
         await until(lambda: _is(gate.inside == 2))
         assert (await event_types(wonder, runs[6])) == ["workflow_queued"]
-        queued = await list_runs(wonder.store, wonder.home.project_id, status="queued")
+        queued = await list_runs(wonder.store, wonder.home.project_id, RunFilter(status="queued"))
         assert {header.id for header in queued.items} == {run.id for run in runs[2:]}
         for _ in runs:
             gate.open.release()

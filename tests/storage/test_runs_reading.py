@@ -11,7 +11,7 @@ from support.stores import in_views
 from wonder.engine.facts import TaskCompleted
 from wonder.storage.definitions import create_version
 from wonder.storage.resource_errors import BadCursor, BadLimit, NotFound
-from wonder.storage.runs.headers import children_of_run, list_runs, load_header, load_headers
+from wonder.storage.runs.headers import RunFilter, children_of_run, list_runs, load_header, load_headers
 from wonder.storage.runs.reading import events_of_run, tokens_of_run
 from wonder.storage.store import Store
 from wonder.storage.tenancy import ensure_default
@@ -53,7 +53,7 @@ async def test_a_list_of_runs_can_be_narrowed(store: Store) -> None:
     await two.commit(store)
 
     async def ids(**narrow: str) -> list[str]:
-        return [header.id for header in (await list_runs(store, PROJECT, **narrow)).items]  # type: ignore[arg-type]  # each of them is a text
+        return [header.id for header in (await list_runs(store, PROJECT, RunFilter(**narrow))).items]  # type: ignore[arg-type]  # each of them is a text
 
     assert await ids(status="failed") == [two.run.id]
     assert await ids(workflow_id="w1") == [two.run.id, one.run.id]

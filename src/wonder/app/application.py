@@ -26,6 +26,7 @@ from wonder.coordinator.orders import (
     PauseRun,
     ResumeRun,
     RetryRun,
+    RetryVersion,
     SendEvent,
     StartRun,
     payload_of,
@@ -145,9 +146,12 @@ class Application(OpenProject):
         )
         return self._started(await self._request(order))
 
-    async def retry(self, run_id: str) -> Run:
-        """Begin a failed run again, as a new one, just before its failure; raises NotFound or ForkRefused (CTL-19)."""
-        return self._started(await self.order(RetryRun(run_id=run_id)))
+    async def retry(self, run_id: str, *, version: RetryVersion = None) -> Run:
+        """Begin a failed run again, as a new one, just before its failure; raises NotFound or ForkRefused (CTL-19).
+
+        It goes on with `version` of its workflow, a number or "latest", if all that is live has a place there.
+        """
+        return self._started(await self.order(RetryRun(run_id=run_id, version=version)))
 
     async def fork(self, run_id: str, after: int, state: JsonValue = None) -> Run:
         """Begin a new run as another was after an event, with another state if one is given (CTL-19)."""

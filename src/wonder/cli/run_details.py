@@ -37,6 +37,8 @@ def print_details(details: RunDetails) -> None:
         print(f"  retry of run {details.retry_of_run_id}")
     elif details.forked_from_run_id:
         print(f"  forked from run {details.forked_from_run_id} after event {details.forked_from_sequence}")
+    if details.retried_as:
+        print(f"  retried as run {details.retried_as}")
     if details.schedule is not None:
         print(f"  started by the schedule {visible(details.schedule)}")
     if details.input is not None:

@@ -5,18 +5,18 @@ wonder runs show 01M7P9D2J8Q0T4X6Z7B1C3E5G9
 """
 
 import asyncio
-import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import get_args
 
 from wonder.app.application import Application
 from wonder.app.opening import open_app, open_wonder
+from wonder.cli import retrying
 from wonder.cli.engine_note import print_if_nobody_runs
-from wonder.cli.output import JsonList, color, print_output, print_table, visible
+from wonder.cli.output import JsonList, color, print_output, visible
 from wonder.cli.report import follow_run
 from wonder.cli.run_details import print_details
-from wonder.cli.run_headers import shown_status, shown_time, shown_took
+from wonder.cli.run_headers import shown_time
+from wonder.cli.run_lists import add_filter_options, list_runs
 from wonder.cli.settings import (
     add_database_option,
     add_modules_option,
@@ -33,34 +33,27 @@ from wonder.operations.run_orders import (
     ForkRun,
     PauseRun,
     ResumeRun,
-    RetryRun,
     cancel_run,
     fork_run,
     pause_run,
     resume_run,
-    retry_run,
 )
-from wonder.operations.run_records import EventRecord, RunStatus
+from wonder.operations.run_records import EventRecord
 from wonder.operations.runs import (
     EventsOfRun,
-    ListRuns,
     OneRun,
     list_events,
-    list_project_runs,
     show_context,
     show_run,
     verify_run,
 )
-
-_STATUSES = get_args(RunStatus)
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take one of the commands."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = add_command(commands, "list", "list the runs of the project, newest first")
-    listing.add_argument("--status", choices=_STATUSES, help="list only runs with this status")
-    listing.add_argument("--workflow", metavar="NAME", help="list only runs of this workflow, of any version")
+    add_filter_options(listing)
     add_page_options(listing)
     for name, text, details in (
         ("show", "show a run: its nodes, its result, and what it waits for", ""),
@@ -73,11 +66,6 @@ def configure(parser: ArgumentParser) -> None:
             "Tasks that are running finish, and their results are kept.",
         ),
         ("resume", "resume a paused run", ""),
-        (
-            "retry",
-            "start a new run that continues a failed one from just before its failure",
-            "The results of the completed nodes are kept. The new run has its own id, and is run to its end here.",
-        ),
         (
             "fork",
             "start a new run from a moment in the history of another",
@@ -93,6 +81,14 @@ def configure(parser: ArgumentParser) -> None:
     ):
         command = add_command(commands, name, text, details)
         command.add_argument("run_id", metavar="RUN", help="the id of the run")
+    retrying.configure(
+        add_command(
+            commands,
+            "retry",
+            "start new runs that continue failed ones from just before their failure",
+            retrying.DETAILS,
+        )
+    )
     events = commands.choices["events"]
     events.add_argument(
         "--after", metavar="EVENT", type=int, default=0, help="show only events after the one with this number"
@@ -123,10 +119,11 @@ async def _run(given: Namespace) -> int:
     if given.command in ("retry", "fork"):
         # Run to its end here, as `wonder run NAME` does.
         objects, modules = objects_setting(given.objects), modules_setting(given.module)
-        async with open_wonder(
-            url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects
-        ) as wonder:
-            return await _begin_again(wonder, given)
+        opened = open_wonder(url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects)
+        if given.command == "retry":
+            return await retrying.retry(opened, url, given)
+        async with opened as wonder:
+            return await _fork(wonder, given)
     async with open_wonder(url, runs="none") as wonder:
         await _order(wonder, given)
     return 0
@@ -144,46 +141,10 @@ async def _verify(app: Application, given: Namespace) -> int:
     return 1 if found.faults else 0
 
 
-async def _begin_again(wonder: Application, given: Namespace) -> int:
-    if given.command == "retry":
-        started = await retry_run(wonder, RetryRun(run_id=given.run_id))
-    else:
-        state = parse_json(given.state) if given.state is not None else None
-        started = await fork_run(wonder, ForkRun(run_id=given.run_id, after=given.at, state=state))
-    return await follow_run(wonder, started.run_id, as_json=given.json, to_the_end=given.wait)
-
-
-async def _list(app: Application, given: Namespace) -> int:
-    asked = ListRuns(status=given.status, workflow=given.workflow, limit=given.limit, cursor=given.cursor)
-    page = await list_project_runs(app, asked)
-    if given.json:
-        print_output(page)
-        return 0
-    if not page.runs:
-        print("no runs match" if given.status or given.workflow else "no runs yet; `wonder run FILE` starts one")
-        return 0
-    print_table(
-        ["RUN", "WORKFLOW", "STATUS", "STARTED", "TOOK"],
-        [
-            [
-                one.run_id,
-                f"{one.workflow}@{one.workflow_version}",
-                shown_status(one),
-                shown_time(one.created_ms),
-                shown_took(one),
-            ]
-            for one in page.runs
-        ],
-    )
-    if page.cursor:
-        narrowed = "".join(
-            f" --{name} {shlex.quote(value)}"
-            for name, value in (("status", given.status), ("workflow", given.workflow))
-            if value is not None
-        )
-        print(f"more: wonder runs list{narrowed} --cursor {page.cursor}")
-    await print_if_nobody_runs(app, "runs continue", [one.run_id for one in page.runs])
-    return 0
+async def _fork(wonder: Application, given: Namespace) -> int:
+    state = parse_json(given.state) if given.state is not None else None
+    started = await fork_run(wonder, ForkRun(run_id=given.run_id, after=given.at, state=state))
+    return await follow_run(wonder, started.run_id, as_json=given.json)
 
 
 async def _show(app: Application, given: Namespace) -> int:
@@ -240,4 +201,4 @@ async def _order(wonder: Application, given: Namespace) -> None:
         print(f"{color('good', '✓')} {run_id}: {ordered.status}")
 
 
-_LOOKS = {"list": _list, "show": _show, "events": _events, "context": _context, "verify": _verify}
+_LOOKS = {"list": list_runs, "show": _show, "events": _events, "context": _context, "verify": _verify}

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 
 from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.orders import RetryVersion
+from wonder.coordinator.programs import Program
 from wonder.coordinator.starting import Starter, live_run
 from wonder.engine.fork import Rewind, fork, retry_point
+from wonder.engine.moving import moved
 from wonder.engine.restore import Snapshot
 from wonder.language.values import JsonValue, check_value
+from wonder.storage.definitions import newest_version
 from wonder.storage.runs.headers import RunHeader, load_header
 from wonder.storage.runs.reading import EVENTS_PER_PAGE, each_event, events_of_run
 from wonder.storage.runs.recording import Batch
@@ -23,14 +27,21 @@ class Forker:
         self._coordinator, self._starter = coordinator, starter
 
     async def retry(
-        self, run_id: str, also: Also | None = None, origin: TriggerOrigin | None = None, *, is_ours: bool = True
+        self,
+        run_id: str,
+        also: Also | None = None,
+        origin: TriggerOrigin | None = None,
+        *,
+        version: RetryVersion = None,
+        is_ours: bool = True,
     ) -> str:
         """Begin a failed run again just before its failure; give the new run's id. Raises NotFound or ForkRefused.
 
-        `origin` is that of a triggered run which its trigger has retried (PHS-6). One that is not ours is left to
-        others, as by a start.
+        With a `version` it goes on with that version of its workflow, if all that is live has a place there. `origin`
+        is that of a triggered run which its trigger has retried (PHS-6). One that is not ours is left to others, as by
+        a start.
         """
-        return await self._begin(run_id, None, None, also, origin, is_ours=is_ours)
+        return await self._begin(run_id, None, None, also, origin, version=version, is_ours=is_ours)
 
     async def fork(
         self, run_id: str, after: int, state: JsonValue = None, also: Also | None = None, *, is_ours: bool = True
@@ -51,6 +62,7 @@ class Forker:
         also: Also | None,
         origin: TriggerOrigin | None = None,
         *,
+        version: RetryVersion = None,
         is_ours: bool,
     ) -> str:
         coordinator = self._coordinator
@@ -58,6 +70,8 @@ class Forker:
         store = coordinator.store
         snapshot = await load_run_at(store, header, await _retry_point(store, header) if after is None else after)
         program = await coordinator.programs.get(header.workflow_def_id, header.workflow_version)
+        if version is not None:
+            program, snapshot = await self._moved(header, program, snapshot, version)
         settings = await self._starter.settings(header.project_id)
         now_ms = coordinator.clock.now_ms()
         new_run = NewRun(
@@ -65,7 +79,7 @@ class Forker:
             project_id=header.project_id,
             workflow_id=header.workflow_id,
             workflow_def_id=header.workflow_def_id,
-            workflow_version=header.workflow_version,
+            workflow_version=program.definition.version,
             input=snapshot.run.input,
             created_ms=now_ms,
             retry_of_run_id=run_id if after is None else None,
@@ -96,6 +110,18 @@ class Forker:
         coordinator.commits.add(run, decisions, now_ms)
         await coordinator.durable()
         return run.id
+
+    async def _moved(
+        self, header: RunHeader, program: Program, snapshot: Snapshot, version: RetryVersion
+    ) -> tuple[Program, Snapshot]:
+        """Give the program of another version, and the run as it is there."""
+        store = self._coordinator.store
+        wanted = await newest_version(store, header.workflow_def_id) if version == "latest" else version
+        assert isinstance(wanted, int)
+        if wanted == header.workflow_version:
+            return program, snapshot
+        new = await self._coordinator.programs.get(header.workflow_def_id, wanted)
+        return new, moved(snapshot, program.definition, new.definition, new.workflow)
 
 
 async def load_run_at(reader: Reader, header: RunHeader, after: int) -> Snapshot:

@@ -4,7 +4,7 @@ The process that runs the engine carries an order out itself. Any other process 
 `kind` and its fields, and waits for the answer.
 """
 
-from typing import Any, ClassVar, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict
@@ -13,6 +13,9 @@ from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 
 EVENT_TTL_SECONDS = 86_400
+
+
+RetryVersion: TypeAlias = int | Literal["latest"] | None
 
 
 class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +43,8 @@ class RetryRun(Order, frozen=True, kw_only=True):
     kind = "retry"
     starts = True
     run_id: str
+    version: RetryVersion = None
+    """With which version of its workflow it goes on: a number or `latest`; its own if it is null."""
 
 
 class ForkRun(Order, frozen=True, kw_only=True):

@@ -72,7 +72,8 @@ class Orders:
                 )
                 return {"run_id": accepted.run_id}
             case RetryRun():
-                return {"run_id": await self._forker.retry(order.run_id, also=started, is_ours=is_ours)}
+                retried = self._forker.retry(order.run_id, also=started, version=order.version, is_ours=is_ours)
+                return {"run_id": await retried}
             case ForkRun():
                 forked = self._forker.fork(order.run_id, order.after, order.state, also=started, is_ours=is_ours)
                 return {"run_id": await forked}

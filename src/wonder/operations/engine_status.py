@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from wonder.app.application import Application
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
-from wonder.storage.runs.headers import RunHeader, list_runs, load_header, load_headers
+from wonder.storage.runs.headers import RunFilter, RunHeader, list_runs, load_header, load_headers
 from wonder.storage.runs.leases import is_held
 from wonder.storage.runs.progress import only_outside_moves
 from wonder.storage.schedules import list_schedules
@@ -43,7 +43,7 @@ async def engine_status(application: Application, given: EngineQuestion) -> Engi
     else:
         runs_wait = False
         for status in _MOVING:
-            page = await list_runs(store, project_id, status=status, limit=_PAGE)
+            page = await list_runs(store, project_id, RunFilter(status=status), limit=_PAGE)
             runs_wait = runs_wait or await _moves_by_itself(application, page.items)
     schedules = await list_schedules(store, project_id, limit=_PAGE, cursor=None)
     return EngineStatus(

@@ -50,7 +50,7 @@ async def start_run(application: Application, given: Start) -> StartedRun:
 async def retry_run(application: Application, given: RetryRun) -> StartedRun:
     """Begin a failed run again, as a new one, just before its failure."""
     await find_run(application, given.run_id)
-    return StartedRun(run_id=(await application.retry(given.run_id)).id)
+    return StartedRun(run_id=(await application.retry(given.run_id, version=given.version)).id)
 
 
 @operation("runs.fork", role="operator", changes=True, needs_engine=True)

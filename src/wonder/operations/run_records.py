@@ -50,6 +50,8 @@ class RunSummary(Output, frozen=True):
     error: RunError | None
     created_ms: int
     completed_ms: int | None
+    retried_as: str | None
+    """The run that it was last retried as."""
 
     @property
     def is_quarantined(self) -> bool:
@@ -202,6 +204,7 @@ def summary_fields(header: RunHeader, workflow: str) -> dict[str, Any]:
         "error": RunError(**header.error.as_json()) if header.error else None,  # type: ignore[arg-type]  # its fields
         "created_ms": header.created_ms,
         "completed_ms": header.completed_ms,
+        "retried_as": header.retried_as,
     }
 
 

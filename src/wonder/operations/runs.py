@@ -1,12 +1,13 @@
-"""Runs: lists, one in full, its events and context, and whether its events add up."""
+"""Runs: one in full, its events and context, and whether its events add up."""
 
 from collections.abc import AsyncIterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from wonder.app.application import Application
 from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.records.graph import WorkflowDef
-from wonder.definitions.records.workflows import Workflow
 from wonder.observe.verify import verify_run as verify
 from wonder.operations.declaring import Input, operation, stream
 from wonder.operations.outputs import Output
@@ -15,8 +16,6 @@ from wonder.operations.run_records import (
     ChildRun,
     EventRecord,
     RunDetails,
-    RunPage,
-    RunStatus,
     RunSummary,
     TokenRecord,
     question_of,
@@ -25,10 +24,8 @@ from wonder.operations.run_records import (
     trigger_record,
 )
 from wonder.storage.context_tables import load_context_plan
-from wonder.storage.named_resources import find_resource
-from wonder.storage.pages import LIMIT
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.headers import RunHeader, child_statuses, count_children, list_runs, load_header
+from wonder.storage.runs.headers import RunHeader, child_statuses, count_children, load_header, newest_retry
 from wonder.storage.runs.loading import load_context
 from wonder.storage.runs.progress import awaited_events, count_tokens, open_questions
 from wonder.storage.runs.reading import StoredToken, each_event, tokens_of_run
@@ -41,30 +38,6 @@ _CHILDREN_MAX = 1_000
 _TOKENS_MAX = 1_000
 # The tokens that a retry or a fork begins with are numbered before its first event.
 _BEFORE_ALL = -(2**62)
-
-
-class ListRuns(Input, frozen=True):
-    """Which runs, and which page of them."""
-
-    status: RunStatus | None = None
-    workflow: str | None = None
-    """Only runs of the workflow with this name, of any version."""
-    limit: int = LIMIT
-    cursor: str | None = None
-
-
-@operation("runs.list", role="viewer")
-async def list_project_runs(application: Application, given: ListRuns) -> RunPage:
-    """List the runs of the project, newest first."""
-    page = await list_runs(
-        application.store,
-        application.home.project_id,
-        status=given.status,
-        workflow_def_id=None if given.workflow is None else await _definition_id(application, given.workflow),
-        limit=given.limit,
-        cursor=given.cursor,
-    )
-    return RunPage(runs=[await summary(application, header) for header in page.items], cursor=page.cursor)
 
 
 class OneRun(Input, frozen=True):
@@ -81,6 +54,7 @@ async def show_run(application: Application, given: OneRun) -> RunDetails:
     tokens = await tokens_of_run(store, header.id, after=_BEFORE_ALL, limit=_TOKENS_MAX)
     tally = await tally_run(store, header.id, [token.id for token in tokens])
     triggered = await application.triggers(header.id)
+    header = replace(header, retried_as=await newest_retry(store, header.id))
     return RunDetails(
         **summary_fields(header, definition.name),
         input=await input_of_run(store, header),
@@ -184,13 +158,6 @@ async def summary(application: Application, header: RunHeader) -> RunSummary:
     """Give a run as lists show it, with the name of its workflow."""
     definition = await application.definition(header.workflow_def_id, header.workflow_version)
     return summary_of(header, definition.name)
-
-
-async def _definition_id(application: Application, name: str) -> str:
-    workflow = await find_resource(application.store, Workflow, application.home.project_id, name)
-    if workflow is None:
-        raise NotFound("workflow", name)
-    return workflow.workflow_def_id
 
 
 def _token_records(tokens: list[StoredToken], definition: WorkflowDef, tally: Tally) -> list[TokenRecord]:

@@ -393,6 +393,8 @@ CREATE UNIQUE INDEX runs_idempotency_key ON runs (workflow_id, idempotency_key) 
 CREATE INDEX runs_live ON runs (id) WHERE completed_ms IS NULL;
 CREATE INDEX runs_project ON runs (project_id, id);
 CREATE INDEX runs_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+-- Lists say of each run whether it was retried.
+CREATE INDEX runs_retries ON runs (retry_of_run_id) WHERE retry_of_run_id IS NOT NULL;
 
 CREATE TABLE tokens (
     run_id TEXT COLLATE "C" NOT NULL,

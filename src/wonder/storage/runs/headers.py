@@ -54,6 +54,8 @@ class RunHeader(Struct, frozen=True, kw_only=True):
     """By what it was triggered."""
     retry_due: bool = False
     """Whether it has failed, and is about to be retried because its trigger says so."""
+    retried_as: str | None = None
+    """The run that it was last retried as; only in lists."""
 
     @property
     def has_ended(self) -> bool:
@@ -80,22 +82,60 @@ async def load_headers(reader: Reader, run_ids: Sequence[str]) -> list[RunHeader
     return [_header(row) for row in rows]
 
 
+class RunFilter(Struct, frozen=True, kw_only=True):
+    """Which runs of a project; what is None does not narrow the list."""
+
+    status: str | None = None
+    workflow_id: str | None = None
+    workflow_def_id: str | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    """Before this time, which does not belong to it."""
+    error: str | None = None
+    """The code of the error, or a part of its message."""
+    node: str | None = None
+    """The ref of the node at which the run failed, or is."""
+    tag: str | None = None
+    """A tag of its definition."""
+    retried: bool | None = None
+
+
+EVERY_RUN = RunFilter()
+
+
 async def list_runs(
-    reader: Reader,
-    project_id: str,
-    *,
-    status: str | None = None,
-    workflow_id: str | None = None,
-    workflow_def_id: str | None = None,
-    limit: int = LIMIT,
-    cursor: str | None = None,
+    reader: Reader, project_id: str, wanted: RunFilter = EVERY_RUN, *, limit: int = LIMIT, cursor: str | None = None
 ) -> Page[RunHeader]:
     """List a project's runs, newest first, page by page; raises BadLimit or BadCursor."""
     check_limit(limit)
     (before,) = read_cursor(cursor, "runs", LAST)
-    rows = await reader.fetch_named("list_runs", project_id, before, status, workflow_id, workflow_def_id, limit + 1)
+    rows = await reader.fetch_named(
+        "list_runs",
+        project_id,
+        before,
+        wanted.status,
+        wanted.workflow_id,
+        wanted.workflow_def_id,
+        limit + 1,
+        wanted.since_ms,
+        wanted.until_ms,
+        wanted.error,
+        wanted.node,
+        wanted.tag,
+        None if wanted.retried is None else int(wanted.retried),
+    )
     page, more = cut([_header(row) for row in rows], limit)
-    return Page(page, write_cursor("runs", page[-1].id) if more else None)
+    return Page(page, cursor_after(page[-1]) if more else None)
+
+
+def cursor_after(header: RunHeader) -> str:
+    """Give the cursor of the list of runs that goes on after a run."""
+    return write_cursor("runs", header.id)
+
+
+async def newest_retry(reader: Reader, run_id: str) -> str | None:
+    """Give the run that a failed one was last retried as."""
+    return text_or_none((await reader.fetch("newest_retry", run_id))[0][0])
 
 
 async def children_of_run(reader: Reader, run_id: str) -> list[RunHeader]:
@@ -146,6 +186,7 @@ def _header(row: Mapping[str, Value]) -> RunHeader:
         bytes_written=number(row["bytes_written"]),
         origin=_origin(row),
         retry_due=bool(row["retry_due"]),
+        retried_as=text_or_none(row.get("retried_as")),
     )
 
 

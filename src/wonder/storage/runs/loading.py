@@ -66,7 +66,7 @@ async def load_current(
 ) -> dict[str, Snapshot]:
     """Load all rows of runs as they are now, by run id; `plans` has those of their definition versions."""
     ids = encode_json([header.id for header in headers])
-    contexts = await _contexts(reader, dialect, headers, plans)
+    contexts = await load_contexts(reader, dialect, headers, plans)
     rows = {
         name: await reader.fetch(f"{name}_of_runs", ids)
         for name in ("live_tokens", "groups", "branches", "loops", "timers")
@@ -101,9 +101,10 @@ async def load_context(reader: Reader, plan: ContextPlan, header: RunHeader) -> 
     return plan.read(answers).get(header.id, {"input": header.queued_input, "state": {}, "output": {}})
 
 
-async def _contexts(
+async def load_contexts(
     reader: Reader, dialect: Dialect, headers: Iterable[RunHeader], plans: dict[tuple[str, int], ContextPlan]
 ) -> dict[str, Context]:
+    """Load the contexts of many runs, by run id; those of runs that have not started are left out."""
     by_version: dict[tuple[str, int], list[JsonValue]] = defaultdict(list)
     for header in headers:
         by_version[header.workflow_def_id, header.workflow_version].append(header.id)

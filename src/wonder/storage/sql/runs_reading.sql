@@ -12,15 +12,9 @@ SELECT runs.*, triggered_runs.*, coalesce(
     0) AS bytes_written
 FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id WHERE id = $1;
 
--- name: list_runs
--- Newest first: ids are ULIDs, whose order is that of their birth. What is NULL does not narrow the list.
-SELECT runs.*, triggered_runs.*, 0 AS sequence, 0 AS tokens_made, 0 AS bytes_written
-FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
-WHERE project_id = $1 AND id < $2
-    AND (CAST($3 AS TEXT) IS NULL OR status = $3)
-    AND (CAST($4 AS TEXT) IS NULL OR workflow_id = $4)
-    AND (CAST($5 AS TEXT) IS NULL OR workflow_def_id = $5)
-ORDER BY id DESC LIMIT $6;
+-- name: newest_retry
+-- The run that a failed one was last retried as.
+SELECT max(id) FROM runs WHERE retry_of_run_id = $1;
 
 -- name: count_children_of_run
 SELECT count(*) FROM runs WHERE parent_run_id = $1;

@@ -1,4 +1,4 @@
--- Many runs at once: their ids go in as one JSON parameter, which each database unfolds with a function of its own.
+-- Many runs at once: ids go in as one JSON parameter, and errors and tags are JSON, which each database reads in its own way.
 -- As an array they are looked up one by one; as a subquery PostgreSQL took them for many, and read whole tables.
 
 -- name: headers_of_runs
@@ -42,3 +42,28 @@ SELECT run_id, key, due_ms FROM timers WHERE run_id = ANY (ARRAY(SELECT json_arr
 SELECT runs.workflow_id, runs.idempotency_key, runs.id, runs.input_hash
 FROM json_array_elements(CAST($1 AS JSON)) AS wanted (pair) JOIN runs
     ON runs.workflow_id = wanted.pair ->> 0 AND runs.idempotency_key = wanted.pair ->> 1;
+
+-- name: list_runs
+-- Newest first: ids are ULIDs, whose order is that of their birth. What is NULL does not narrow the list. $7 and $8 are
+-- the times between which it was made, $9 a code of an error or a part of its message, $10 the ref of a node that the run
+-- is at or failed at, $11 a tag of its definition, and $12 says whether it was retried.
+SELECT runs.*, triggered_runs.*, 0 AS sequence, 0 AS tokens_made, 0 AS bytes_written,
+    (SELECT max(again.id) FROM runs AS again WHERE again.retry_of_run_id = runs.id) AS retried_as
+FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
+WHERE runs.project_id = $1 AND runs.id < $2
+    AND (CAST($3 AS TEXT) IS NULL OR runs.status = $3)
+    AND (CAST($4 AS TEXT) IS NULL OR runs.workflow_id = $4)
+    AND (CAST($5 AS TEXT) IS NULL OR runs.workflow_def_id = $5)
+    AND (CAST($7 AS BIGINT) IS NULL OR runs.created_ms >= $7)
+    AND (CAST($8 AS BIGINT) IS NULL OR runs.created_ms < $8)
+    AND (CAST($9 AS TEXT) IS NULL OR runs.error ->> 'code' = $9 OR strpos(runs.error ->> 'message', $9) > 0)
+    AND (CAST($10 AS TEXT) IS NULL OR runs.error ->> 'node' = $10 OR EXISTS (
+        SELECT 1 FROM tokens JOIN nodes ON nodes.id = tokens.node_id
+            AND nodes.workflow_def_id = runs.workflow_def_id AND nodes.workflow_def_version = runs.workflow_version
+        WHERE tokens.run_id = runs.id AND tokens.ended_ms IS NULL AND nodes.ref = $10))
+    AND (CAST($11 AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM workflow_defs, json_array_elements_text(workflow_defs.tags) AS tag
+        WHERE workflow_defs.id = runs.workflow_def_id AND workflow_defs.version = runs.workflow_version
+            AND tag = $11))
+    AND (CAST($12 AS BIGINT) IS NULL OR CAST($12 AS BIGINT) = (CASE WHEN EXISTS (
+        SELECT 1 FROM runs AS again WHERE again.retry_of_run_id = runs.id) THEN 1 ELSE 0 END))
+ORDER BY runs.id DESC LIMIT $6;

@@ -1,0 +1,148 @@
+"""Lists of runs, by what they are, when they began, why they failed and what is in their contexts (CMD-10)."""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator
+
+from wonder.app.application import Application
+from wonder.clock import SYSTEM_CLOCK
+from wonder.context.plan import Context, ContextPlan
+from wonder.definitions.records.workflows import Workflow
+from wonder.errors import WonderError
+from wonder.language import steps
+from wonder.language.expressions import Expression, Names, compile_expression
+from wonder.operations.declaring import Input, operation
+from wonder.operations.run_records import RunPage, RunStatus
+from wonder.operations.runs import summary
+from wonder.storage.context_tables import load_context_plan
+from wonder.storage.named_resources import find_resource
+from wonder.storage.pages import HIGHEST_LIMIT, LIMIT, Page, check_limit
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.runs.headers import RunFilter, RunHeader, cursor_after, list_runs
+from wonder.storage.runs.loading import load_contexts
+
+_NAMES = Names(frozenset({"input", "state", "output"}))
+# Contexts are read until a page is full, and at most for so long: then the cursor goes on.
+_WHERE_SECONDS = 5.0
+
+
+class WhichRuns(Input, frozen=True):
+    """Which runs; what is null does not narrow the list."""
+
+    status: RunStatus | None = None
+    workflow: str | None = None
+    """Only runs of the workflow with this name, of any version."""
+    since_ms: int | None = None
+    """Only runs that were started at this time or later, in milliseconds since 1970."""
+    until_ms: int | None = None
+    """Only runs that were started before this time."""
+    error: str | None = None
+    """Only runs that failed with this code, or whose error's message contains this."""
+    node: str | None = None
+    """Only runs that failed at the node with this ref, or are at it now."""
+    tag: str | None = None
+    """Only runs whose workflow definition has this tag."""
+    retried: bool | None = None
+    """Only runs that were retried, or only those that were not."""
+    where: str | None = None
+    """Only runs for whose context this is true: an expression over input, state and output."""
+
+
+class ListRuns(WhichRuns, frozen=True):
+    """Which runs, and which page of them."""
+
+    limit: int = LIMIT
+    cursor: str | None = None
+
+
+@operation("runs.list", role="viewer")
+async def list_project_runs(application: Application, given: ListRuns) -> RunPage:
+    """List the runs of the project, newest first."""
+    page = await _find(application, given, given.limit, given.cursor)
+    return RunPage(runs=[await summary(application, header) for header in page.items], cursor=page.cursor)
+
+
+async def every_run(application: Application, given: WhichRuns) -> AsyncIterator[RunHeader]:
+    """Give all runs of the project that are asked for, newest first."""
+    cursor = None
+    while True:
+        page = await _find(application, given, HIGHEST_LIMIT, cursor)
+        for header in page.items:
+            yield header
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+async def _find(application: Application, given: WhichRuns, limit: int, cursor: str | None) -> Page[RunHeader]:
+    store, project_id = application.store, application.home.project_id
+    wanted = RunFilter(
+        status=given.status,
+        workflow_def_id=None if given.workflow is None else await _definition_id(application, given.workflow),
+        since_ms=given.since_ms,
+        until_ms=given.until_ms,
+        error=given.error,
+        node=given.node,
+        tag=given.tag,
+        retried=given.retried,
+    )
+    if given.where is None:
+        return await list_runs(store, project_id, wanted, limit=limit, cursor=cursor)
+    check_limit(limit)
+    where = _Where(application, compile_expression(given.where, _NAMES))
+    found: list[RunHeader] = []
+    until_ms = SYSTEM_CLOCK.now_ms() + _WHERE_SECONDS * 1_000
+    while True:
+        page = await list_runs(store, project_id, wanted, limit=HIGHEST_LIMIT, cursor=cursor)
+        found += await where.matching(page.items)
+        if len(found) > limit:
+            return Page(found[:limit], cursor_after(found[limit - 1]))
+        cursor = page.cursor
+        if cursor is None or SYSTEM_CLOCK.now_ms() > until_ms:
+            return Page(found, cursor)
+
+
+class WhereFailed(WonderError):
+    """The condition of a list of runs can't be evaluated for one of them."""
+
+    code = "WHERE_FAILED"
+
+    def __init__(self, run_id: str, reason: str) -> None:
+        super().__init__(f"the condition can't be evaluated for run {run_id}: {reason}")
+        self.run_id, self.reason = run_id, reason
+
+
+class _Where:
+    """A condition over contexts. Not SQL of the database: it can't do more than an expression of a workflow can, means
+    the same on both databases, and reads runs of all versions, whose contexts are in tables of their own."""
+
+    def __init__(self, application: Application, expression: Expression) -> None:
+        self._application, self._expression = application, expression
+        self._plans: dict[tuple[str, int], ContextPlan] = {}
+
+    async def matching(self, headers: list[RunHeader]) -> list[RunHeader]:
+        """Give those for whose context the condition is true."""
+        by_version: dict[tuple[str, int], list[RunHeader]] = defaultdict(list)
+        for header in headers:
+            by_version[header.workflow_def_id, header.workflow_version].append(header)
+        for version in by_version.keys() - self._plans.keys():
+            definition = await self._application.definition(*version)
+            self._plans[version] = await load_context_plan(self._application.store, definition)
+        contexts = await load_contexts(self._application.store, self._application.store.dialect, headers, self._plans)
+        return [header for header in headers if self._matches(header, contexts.get(header.id))]
+
+    def _matches(self, header: RunHeader, context: Context | None) -> bool:
+        scope = context or {"input": header.queued_input, "state": {}, "output": {}}
+        counted = steps.begin(steps.Steps(steps.STEPS_MAX))
+        try:
+            return self._expression.matches(scope)
+        except WonderError as error:
+            raise WhereFailed(header.id, str(error)) from error
+        finally:
+            steps.end(counted)
+
+
+async def _definition_id(application: Application, name: str) -> str:
+    workflow = await find_resource(application.store, Workflow, application.home.project_id, name)
+    if workflow is None:
+        raise NotFound("workflow", name)
+    return workflow.workflow_def_id
