@@ -32,6 +32,12 @@ _SCHEMAS: Final = {
     },
     "output_schema": {"type": "object", "properties": {"last": {"type": "string"}}},
 }
+_WAITS: Final = ("sleep", "human_input", "wait_for_event", "workflow_call")
+_KEYS: Final = (
+    {"key_template": "{{run_id}}"},
+    {"key_template": "shared"},
+    {"key_template": "brief", "ttl_seconds": 1},
+)
 _RETRIES: Final = (
     {"max_attempts": 2, "backoff": "none", "initial_delay_ms": 0},
     {"max_attempts": 3, "backoff": "exponential", "initial_delay_ms": 40},
@@ -147,11 +153,21 @@ def _node(random: Random, spec: dict[str, Any], calls: str | None) -> dict[str, 
             given["key"] = random.choice([None, "k"])
     if kind in ("update_context", "assert"):
         given["scope"] = "workflow"
-    action = {"kind": kind, "implementation": given}
+    action = {"kind": kind, "implementation": given, **_limits_of_wait(random, kind)}
     if task and random.random() < 0.5:
         step = {"ref": "only", "action": action, "input_mapping": "$.input", "output_mapping": {"output": "$"}}
         return {"task": {"steps": [step], "timeout_ms": task["timeout_ms"] * _SLOWER}, **mappings}
     return {"action": action, **mappings}
+
+
+def _limits_of_wait(random: Random, kind: str) -> dict[str, Any]:
+    """Give some waits a time-out, and some calls a key: of one run, or shared by all runs."""
+    limits: dict[str, Any] = {}
+    if kind in _WAITS and random.random() < 0.2:
+        limits["execution"] = {"timeout_ms": random.choice([50, 500, 2_000])}
+    if kind == "workflow_call" and random.random() < 0.4:
+        limits["idempotency"] = random.choice(_KEYS)
+    return limits
 
 
 def _task(random: Random) -> dict[str, Any]:

@@ -57,6 +57,58 @@ def test_tsk_7_a_queue_is_refused_while_no_worker_takes_its_tasks() -> None:
     assert found_in(with_task([{"action": FUNCTION}])) == []
 
 
+FIELDS_OF_ACTIONS = {
+    "requires": {"type": "object"},
+    "produces": {"type": "boolean"},
+    "execution": {"timeout_ms": 5},
+    "idempotency": {"key_template": "{{run_id}}"},
+}
+
+
+@pytest.mark.parametrize("field", FIELDS_OF_ACTIONS)
+@pytest.mark.parametrize("scope", ["task", "workflow"])
+@pytest.mark.parametrize("kind", SCOPED)
+def test_tsk_7_an_action_on_a_context_has_neither_input_nor_output_nor_attempts(
+    kind: str, scope: str, field: str
+) -> None:
+    given = {**action(kind, scope=scope), field: FIELDS_OF_ACTIONS[field]}
+    assert found_in(with_task([{"action": given}])) == [f"without_effect at tasks.t.steps.0.action.{field}"]
+    inline = {"n": {"action": {**action(kind), field: FIELDS_OF_ACTIONS[field]}}}
+    assert found_in(workflow(inline)) == [f"without_effect at nodes.n.action.{field}"]
+
+
+@pytest.mark.parametrize("kind", WAITING)
+def test_tsk_7_a_wait_is_limited_and_only_a_call_has_a_key(kind: str) -> None:
+    for field in ("requires", "produces", "execution"):
+        assert found_in(with_task([{"action": {**action(kind), field: FIELDS_OF_ACTIONS[field]}}])) == []
+    keyed = {**action(kind), "idempotency": FIELDS_OF_ACTIONS["idempotency"]}
+    refused = [] if kind == "workflow_call" else ["without_effect at tasks.t.steps.0.action.idempotency"]
+    assert found_in(with_task([{"action": keyed}])) == refused
+
+
+@pytest.mark.parametrize("kind", SCOPED)
+@pytest.mark.parametrize(
+    ("task", "step", "where"),
+    [
+        ({"input_schema": {"type": "object"}}, {}, "input_schema"),
+        ({"output_schema": {"type": "object"}}, {}, "output_schema"),
+        ({"retry": {"max_attempts": 2}}, {}, "retry"),
+        ({"timeout_ms": 5}, {}, "timeout_ms"),
+        ({}, {"condition": {"if": "1 = 2"}}, "steps.0.condition"),
+        ({}, {"input_mapping": {"x": 1}}, "steps.0.input_mapping"),
+        ({}, {"output_mapping": {"output.x": 1}}, "steps.0.output_mapping"),
+    ],
+)
+def test_tsk_7_a_task_on_the_workflow_context_has_only_what_the_engine_can_obey(
+    kind: str, task: dict[str, Any], step: dict[str, Any], where: str
+) -> None:
+    on_workflow = [{"action": action(kind, scope="workflow"), **step}]
+    assert found_in(with_task(on_workflow, **task)) == [f"without_effect at tasks.t.{where}"]
+    on_task = [{"action": action(kind, scope="task"), **step}]
+    refused = ["without_effect at tasks.t.steps.0.input_mapping"] if where.endswith("input_mapping") else []
+    assert found_in(with_task(on_task, **task)) == refused
+
+
 @pytest.mark.parametrize(
     ("dimension", "refused"),
     [

@@ -172,7 +172,8 @@ def test_lay_3_the_time_out_of_a_waiting_task_is_a_durable_timer() -> None:
         ({"condition": {"if": "input.go", "else": "fail"}}, {}, "STEP_CONDITION"),
         ({"condition": {"if": "input.go IS NULL", "then": "succeed"}}, {}, {}),
         ({}, {"input_schema": {"required": ["x"]}}, "TASK_INPUT_SCHEMA"),
-        ({"on_failure": "continue"}, {"input_schema": {"required": ["x"]}}, {}),
+        ({"on_failure": "continue"}, {"input_schema": {"required": ["x"]}}, "TASK_INPUT_SCHEMA"),
+        ({"condition": {"if": "true", "then": "succeed"}}, {"input_schema": {"required": ["x"]}}, "TASK_INPUT_SCHEMA"),
         (
             {"condition": {"if": "true", "then": "succeed"}},
             {"output_schema": {"required": ["x"]}},

@@ -36,7 +36,7 @@ _FIELDS: Final[dict[str, str]] = {
     "token_spawned": "parent group? branch? of? held? last_error?",
     "token_dispatched": "losses? lost_with?",
     "token_suspended": "wait",
-    "token_resumed": "by again?",
+    "token_resumed": "by again? run_id?",
     "token_completed": "late_at?",
     "token_failed": "error?",
     "token_timed_out": "error?",

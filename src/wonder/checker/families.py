@@ -38,6 +38,8 @@ def check_children(run: StoredRun, definition: Definition) -> Iterator[Violation
 def _check_outcome(
     run: StoredRun, definition: Definition, child_id: str, event: Event, child: dict[str, Any] | None
 ) -> Iterator[Violation]:
+    if "run_id" in event.metadata and child is None:
+        return  # Another one, with the same key, had completed: none was started.
     by, node = event.metadata["by"], definition.nodes.get(event.node_id or "")
     status = None if child is None else child["status"]
     possible: dict[str, tuple[str | None, ...]] = {

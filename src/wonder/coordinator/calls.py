@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from wonder.coordinator.call_trees import CallTrees
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
+from wonder.coordinator.keyed_calls import KeyedCalls, WaitsFor
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
 from wonder.coordinator.starting import Starter
@@ -18,6 +19,7 @@ from wonder.engine.failure import Failure, engine_failure, misfit
 from wonder.engine.state import Token
 from wonder.engine.views import view_from
 from wonder.engine.waiting_tasks import CallWait
+from wonder.engine.waits import call_order
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 from wonder.storage.errors import PASSING
@@ -44,6 +46,7 @@ class Calls:
     def __init__(self, coordinator: Coordinator, starter: Starter) -> None:
         self._coordinator, self._starter = coordinator, starter
         self._trees = CallTrees(coordinator)
+        self._keyed = KeyedCalls(coordinator)
         # Children that are being started: a child is started once, whoever asks for it.
         self._under_way: set[str] = set()
 
@@ -107,35 +110,49 @@ class Calls:
         if child_id in self._under_way or coordinator.residency.has(child_id):
             return
         self._under_way.add(child_id)
+        self._keyed.begin(child_id)
         caller: LiveRun | None = None
         insist = coordinator.background.insist
+
+        def again() -> None:
+            coordinator.spawn(self.ensure(parent.id, order.token_id))
+
         try:
             what = f"the sub-workflow of run {parent.id} can't be started"
             prepared = await insist(what, lambda: self._prepare(parent, order))
+            if isinstance(prepared, WaitsFor):
+                wait_for = prepared.run_id
+                await insist(what, lambda: self._keyed.wait(wait_for, order.token_id, again))
+                return
             # Asked for again: it may have been given up and loaded anew while we waited.
             caller = await insist(what, lambda: coordinator.residency.get(parent.id))
             token = None if caller is None else caller.state.tokens.get(order.token_id)
             if caller is None or token is None or caller.state.paused is not None:
                 return  # It was cancelled in the meantime, or paused: then it starts when its caller is resumed.
-            if isinstance(prepared, Failure):
+            if isinstance(prepared, ChildEnded):
+                coordinator.take(caller, prepared)
+            elif isinstance(prepared, Failure):
                 coordinator.take(caller, ChildEnded(order.token_id, child_id, "failed", None, prepared))
             else:
-                self._begin_or_tell(caller, token, child_id, prepared)
+                self._begin_or_tell(caller, token, order, prepared)
         finally:
             self._under_way.discard(child_id)
+            self._keyed.end(child_id)
             if caller is not None:
                 coordinator.residency.rest(caller)
 
-    def _begin_or_tell(self, caller: LiveRun, token: Token, child_id: str, prepared: Prepared) -> None:
+    def _begin_or_tell(self, caller: LiveRun, token: Token, order: StartChild, prepared: Prepared) -> None:
         try:
-            self._begin(caller, token, child_id, prepared)
+            self._begin(caller, token, order, prepared)
         except Exception as error:
             log.exception("the sub-workflow of run %s can't be started", caller.id, extra={"run_id": caller.id})
             if not caller.dropped:  # Else it is loaded again, and its call is tried once more.
-                self._coordinator.take(caller, ChildEnded(token.id, child_id, "failed", None, engine_failure(error)))
+                ended = ChildEnded(token.id, order.child_run_id, "failed", None, engine_failure(error))
+                self._coordinator.take(caller, ended)
 
-    def _begin(self, parent: LiveRun, token: Token, child_id: str, prepared: Prepared) -> None:
+    def _begin(self, parent: LiveRun, token: Token, order: StartChild, prepared: Prepared) -> None:
         program, filled, settings = prepared
+        child_id = order.child_run_id
         new_run = NewRun(
             id=child_id,
             project_id=parent.project_id,
@@ -147,12 +164,13 @@ class Calls:
             parent_run_id=parent.id,
             parent_token_id=token.id,
             parent_node_id=token.node.id,
+            idempotency_key=order.key,
         )
         self._starter.begin(new_run, program, settings)
         if (child := self._coordinator.residency.find(child_id)) is not None:
             child.root_id = parent.root_id if parent.depth else parent.id
 
-    async def _prepare(self, parent: LiveRun, order: StartChild) -> Prepared | Failure:
+    async def _prepare(self, parent: LiveRun, order: StartChild) -> Prepared | ChildEnded | WaitsFor | Failure:
         """Make a sub-workflow ready to start, or give why it can't be; raises only if trying again can help."""
         try:
             return await self._checked(parent, order)
@@ -165,7 +183,9 @@ class Calls:
             log.exception("the sub-workflow of run %s can't be prepared", parent.id, extra={"run_id": parent.id})
             return engine_failure(error)
 
-    async def _checked(self, parent: LiveRun, order: StartChild) -> Prepared | Failure:
+    async def _checked(self, parent: LiveRun, order: StartChild) -> Prepared | ChildEnded | WaitsFor | Failure:
+        if order.key is not None and (answered := await self._keyed.find(parent, order)) is not None:
+            return answered
         settings = await self._starter.settings(parent.project_id)
         if parent.depth + 1 > settings.call_depth_max:
             limit = settings.call_depth_max
@@ -241,4 +261,4 @@ def _order_again(parent: LiveRun, token: Token, child_id: str) -> StartChild | F
         return called
     if isinstance(action_input, Failure):
         return action_input
-    return StartChild(token.id, child_id, *called, action_input, task.wait.inherit_artifacts, task.wait.by_name)
+    return call_order(token, task, task.wait, child_id, called, action_input)

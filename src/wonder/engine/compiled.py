@@ -141,6 +141,7 @@ class CompiledNode:
         "task_id",
         "task_version",
         "tiers",
+        "tolerated_step",
         "wait",
         "writes",
     )
@@ -156,6 +157,8 @@ class CompiledNode:
         self.input_reads_branch = False
         self.writes: Writes | None = None
         self.pure: PureAction | None = None
+        self.tolerated_step: str | None = None
+        """The ref of its sole step, if the engine carries that out and the node completes when it fails (TSK-3)."""
         self.wait: WaitingTask | None = None
         self.tiers: tuple[Tier, ...] = ()
         self.error_tiers: tuple[Tier, ...] = ()

@@ -95,6 +95,7 @@ class _Compiler:
             return
         step = task.steps[0]
         action, kind = used[0], kinds[0]
+        node.tolerated_step = step.ref if step.on_failure == "continue" else None
         if KINDS.waits(action.kind):
             node.kind, node.wait = "wait", WaitingTask(task, step, action)
         elif kind and kind.scoped and action.implementation.get("scope") == "workflow":

@@ -278,7 +278,7 @@ def _child_ended(turn: Turn, fact: ChildEnded) -> None:
     if token is None or token.wait is None or token.wait.get("child_run_id") != fact.child_run_id:
         _take_late(turn, fact)
     else:
-        end_call(turn, token, fact.status, fact.output, fact.failure)
+        end_call(turn, token, fact.status, fact.output, fact.failure, fact.of_run)
 
 
 def _event_arrived(turn: Turn, fact: EventArrived) -> None:

@@ -258,6 +258,10 @@ class StartChild(Struct, frozen=True, gc=False):
     inherit_artifacts: bool
     by_name: bool = False
     """Whether `workflow_def_id` is what a context says: an id, or a name as a definition would write it."""
+    key: str | None = None
+    """With one, a sub-workflow that completed with the same key gives its output instead (RET-4)."""
+    ttl_seconds: int | None = None
+    """How long the output of such a one counts; None for ever."""
 
 
 class ControlChild(Struct, frozen=True, gc=False):

@@ -46,6 +46,7 @@ def stop_wait(turn: Turn, token: Token) -> None:
     """Take back what a suspended token asked for: timers, an inbox item, an event."""
     wait, kind = token.wait or {}, wait_kind(token.id, token.wait)
     turn.cancel_timer(f"task:{token.id}")
+    turn.cancel_timer(f"action:{token.id}")
     match kind:
         case "human_input" | "budget":
             turn.cancel_timer(f"deadline:{token.id}")

@@ -158,6 +158,9 @@ class TokenResumed(TypedDict):
 
     by: Annotated[str, Meta(description="`answer`, `timer`, `event`, `child`, or the code of the error that ended it")]
     again: NotRequired[Annotated[bool, Meta(description="true if the node begins anew")]]
+    run_id: NotRequired[
+        Annotated[str, Meta(description="the sub-workflow whose output counts, called with the same key before")]
+    ]
 
 
 class TokenCompleted(TypedDict):

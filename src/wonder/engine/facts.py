@@ -101,6 +101,8 @@ class ChildEnded(Struct, frozen=True, gc=False):
     status: RunEnd
     output: JsonValue = None
     failure: Failure | None = None
+    of_run: str | None = None
+    """The run whose output this is, if it was called with the same key before and none was started (RET-4)."""
 
 
 class EventArrived(Struct, frozen=True, gc=False):

@@ -3,10 +3,11 @@
 from typing import Any, TypeAlias
 
 from wonder.definitions.kinds import KINDS
-from wonder.definitions.records.actions import ActionDef
+from wonder.definitions.records.actions import ActionDef, Idempotency
 from wonder.definitions.records.fields import FromContext
 from wonder.definitions.records.tasks import Step, StepOutcome, TaskDef
 from wonder.engine.failure import Failure, misfit
+from wonder.engine.idempotency_keys import render_key
 from wonder.engine.moments import moment_ms
 from wonder.engine.writing import Writes
 from wonder.language.expressions import Expression, Names, compile_expression
@@ -100,8 +101,10 @@ class WaitingTask:
         implementation = KINDS.own[action.kind].configuration.model_validate(action.implementation)
         self.wait: Wait = _WAITS[action.kind](implementation)
         self.timeout_ms = task.timeout_ms
+        self.action_timeout_ms = action.execution.timeout_ms if action.execution else None
+        self.idempotency = _Idempotency(action, action.idempotency) if action.idempotency else None
+        self.action_name = action.name
         self.step_ref = step.ref
-        self.tolerant = step.on_failure == "continue"
         self._condition: Expression | None = None
         if step.condition:
             self._condition = compile_expression(step.condition.if_, TASK_NAMES)
@@ -119,10 +122,14 @@ class WaitingTask:
             return "continue"
         return self._then if self._condition.matches(_context(task_input)) else self._else
 
-    def action_input(self, task_input: JsonValue) -> JsonValue | Failure:
-        """Give the action's input, or why it is refused (TSK-4)."""
+    def input_failure(self, task_input: JsonValue) -> Failure | None:
+        """Say why the task's input is refused, before any step (TSK-4)."""
         if self._input_check and (faults := self._input_check.faults(task_input)):
             return misfit("TASK_INPUT_SCHEMA", "the task's input", faults)
+        return None
+
+    def action_input(self, task_input: JsonValue) -> JsonValue | Failure:
+        """Give the action's input, or why it is refused (TSK-4)."""
         value = self._input.apply(_context(task_input))
         if self._requires and (faults := self._requires.faults(value)):
             return misfit("ACTION_INPUT_SCHEMA", "the action's input", faults)
@@ -142,6 +149,19 @@ class WaitingTask:
         if self._output_check and (faults := self._output_check.faults(output)):
             return None, misfit("TASK_OUTPUT_SCHEMA", "the task's output", faults)
         return output, None
+
+
+class _Idempotency:
+    """How the key of an execution is made, and how long its result counts (RET-4)."""
+
+    def __init__(self, action: ActionDef, idempotency: Idempotency) -> None:
+        self._action_id, self._action_name = action.id, action.name
+        self._template: Template = compile_template(idempotency.key_template, strict=True)
+        self.ttl_seconds = idempotency.ttl_seconds
+
+    def key(self, action_input: JsonValue, run_id: str, node: str, branch: str) -> str:
+        """Give the key within the project, which names the action too; raises KeyUnknown or KeyRefused."""
+        return f"{self._action_id} {render_key(self._template, self._action_name, action_input, run_id, node, branch)}"
 
 
 _WAITS: dict[str, Any] = {

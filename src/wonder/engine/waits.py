@@ -10,10 +10,11 @@ from wonder.engine.events import (
     HUMAN_INPUT_WITHDRAWN,
     TOKEN_RESUMED,
     TOKEN_SUSPENDED,
+    NodeCompleted,
 )
 from wonder.engine.failure import Failure
 from wonder.engine.limits import evaluation_failure
-from wonder.engine.nodes import complete_node, fail_node, node_input
+from wonder.engine.nodes import complete_node, fail_node, is_tolerated, node_input, tolerated
 from wonder.engine.state import RunEnd, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
@@ -34,6 +35,9 @@ def begin_wait(turn: Turn, token: Token) -> None:
         return
     refusal: Failure | None = None
     try:
+        if (failure := task.input_failure(task_input)) is not None:
+            fail_node(turn, token, failure)
+            return
         outcome = task.outcome(task_input)
         if outcome == "continue":
             refusal = _suspend(turn, token, task, task_input)
@@ -77,14 +81,47 @@ def _suspend(turn: Turn, token: Token, task: WaitingTask, task_input: JsonValue)
             called = wait.resolve(view)
             if isinstance(called, Failure):
                 return called
+            key = _key(turn, token, task, action_input)
             child_run_id = turn.new_id()
-            _sleep(turn, token, {"kind": "workflow_call", "child_run_id": child_run_id}, task_input)
-            turn.emit(StartChild(token.id, child_run_id, *called, action_input, wait.inherit_artifacts, wait.by_name))
+            waits: dict[str, JsonValue] = {"kind": "workflow_call", "child_run_id": child_run_id}
+            _sleep(turn, token, waits if key is None else {**waits, "key": key}, task_input)
+            turn.emit(call_order(token, task, wait, child_run_id, called, action_input))
         case _:
             assert_never(task.wait)
     if task.timeout_ms is not None:
         turn.set_timer(f"task:{token.id}", turn.now_ms + task.timeout_ms, token)
+    if task.action_timeout_ms is not None:
+        turn.set_timer(f"action:{token.id}", turn.now_ms + task.action_timeout_ms, token)
     return None
+
+
+def _key(turn: Turn, token: Token, task: WaitingTask, action_input: JsonValue) -> str | None:
+    if task.idempotency is None:
+        return None
+    return task.idempotency.key(action_input, turn.run.id, token.node.ref, token.path_id)
+
+
+def call_order(
+    token: Token,
+    task: WaitingTask,
+    wait: CallWait,
+    child_run_id: str,
+    called: tuple[str, int | None],
+    action_input: JsonValue,
+) -> StartChild:
+    """Make the order to start the sub-workflow that a token waits for."""
+    ttl_seconds = task.idempotency.ttl_seconds if task.idempotency else None
+    key = (token.wait or {}).get("key")
+    return StartChild(
+        token.id,
+        child_run_id,
+        *called,
+        action_input,
+        wait.inherit_artifacts,
+        wait.by_name,
+        key if isinstance(key, str) else None,
+        ttl_seconds,
+    )
 
 
 def _ask(turn: Turn, token: Token, wait: HumanWait, task_input: JsonValue, action_input: JsonValue) -> None:
@@ -106,9 +143,9 @@ def answer(turn: Turn, token: Token, value: JsonValue, by: str | None) -> None:
     _wake(turn, token, "answer", value)
 
 
-def timers_of_event_wait(token_id: str) -> tuple[str, str]:
+def timers_of_event_wait(token_id: str) -> tuple[str, ...]:
     """Give the keys of the timers that may end a wait for an event."""
-    return f"event:{token_id}", f"task:{token_id}"
+    return f"event:{token_id}", f"action:{token_id}", f"task:{token_id}"
 
 
 def wake_by_event(turn: Turn, token: Token, payload: JsonValue) -> None:
@@ -117,14 +154,16 @@ def wake_by_event(turn: Turn, token: Token, payload: JsonValue) -> None:
     _wake(turn, token, "event", payload)
 
 
-def end_call(turn: Turn, token: Token, status: RunEnd, output: JsonValue, failure: Failure | None) -> None:
-    """Go on with what a sub-workflow gave (ACT-10)."""
+def end_call(
+    turn: Turn, token: Token, status: RunEnd, output: JsonValue, failure: Failure | None, of_run: str | None = None
+) -> None:
+    """Go on with what a sub-workflow gave (ACT-10); `of_run` if that was called with the same key before (RET-4)."""
     task, wait = token.node.wait, token.wait or {}
     assert task is not None
     assert isinstance(task.wait, CallWait)
     match status:
         case "completed":
-            _wake(turn, token, "child", output)
+            _wake(turn, token, "child", output, of_run)
             return
         case "failed":
             code = "CHILD_FAILED"
@@ -153,6 +192,12 @@ def fire_wait_timer(turn: Turn, token: Token, kind: str) -> None:
             message = f"the task of {token.node.ref!r} took longer than its timeout_ms of {task.timeout_ms:,}"
             stop_wait(turn, token)
             _end_in_failure(turn, token, Failure("TASK_TIMEOUT", message, 1))
+        case "action":
+            limit = task.action_timeout_ms
+            message = f"the action {task.action_name!r} took longer than {limit:,} ms and was aborted"
+            stop_wait(turn, token)
+            details: JsonValue = {"timeout_ms": limit}
+            _end_in_failure(turn, token, Failure("ACTION_TIMEOUT", message, 1, retryable=True, details=details))
         case "deadline":
             assert isinstance(task.wait, HumanWait)
             _reach_deadline(turn, token, task.wait)
@@ -180,11 +225,12 @@ def _sleep(turn: Turn, token: Token, wait: dict[str, JsonValue], task_input: Jso
     turn.record(TOKEN_SUSPENDED({"wait": wait}), token)
 
 
-def _wake(turn: Turn, token: Token, by: str, action_output: JsonValue) -> None:
+def _wake(turn: Turn, token: Token, by: str, action_output: JsonValue, of_run: str | None = None) -> None:
     task = token.node.wait
     assert task is not None
     turn.cancel_timer(f"task:{token.id}")
-    turn.record(TOKEN_RESUMED({"by": by}), token)
+    turn.cancel_timer(f"action:{token.id}")
+    turn.record(TOKEN_RESUMED({"by": by} if of_run is None else {"by": by, "run_id": of_run}), token)
     try:
         output, failure = task.output(token.input, action_output)
     except WonderError as error:
@@ -194,6 +240,7 @@ def _wake(turn: Turn, token: Token, by: str, action_output: JsonValue) -> None:
 
 def _give_up(turn: Turn, token: Token, failure: Failure) -> None:
     turn.cancel_timer(f"task:{token.id}")
+    turn.cancel_timer(f"action:{token.id}")
     turn.record(TOKEN_RESUMED({"by": failure.code}), token)
     _end_in_failure(turn, token, failure)
 
@@ -202,17 +249,19 @@ def _end_in_failure(turn: Turn, token: Token, failure: Failure) -> None:
     """End a task whose step failed, as its `on_failure` says (TSK-3); a time-out is the task's own failure."""
     task = token.node.wait
     assert task is not None
-    if task.tolerant and failure.code != "TASK_TIMEOUT":
-        _end(turn, token, *task.ended({}))
+    if is_tolerated(token, failure):
+        _end(turn, token, *task.ended({}), tolerated(token, failure))
     else:
         fail_node(turn, token, failure)
 
 
-def _end(turn: Turn, token: Token, output: JsonValue, failure: Failure | None) -> None:
+def _end(
+    turn: Turn, token: Token, output: JsonValue, failure: Failure | None, told: NodeCompleted | None = None
+) -> None:
     if failure is not None:
         fail_node(turn, token, failure)
     else:
-        complete_node(turn, token, output, {})
+        complete_node(turn, token, output, told or {})
 
 
 def _names(action_input: JsonValue) -> dict[str, Any]:

@@ -9,16 +9,15 @@ from wonder.actions.exceptions import message_of
 from wonder.actions.logged_failures import log_failure
 from wonder.actions.protocol import NOTHING_USED, ActionContext, ActionFailed, AttemptClock, StoredArtifact, Usage
 from wonder.engine.event_type import Event
+from wonder.engine.idempotency_keys import render_key
 from wonder.errors import WonderError
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledAct
 from wonder.executor.counting import counted, counted_work
-from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit, KeyUnknown
+from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit
 from wonder.executor.idempotency import IdempotencyKey
 from wonder.executor.redacting import redact_error, redacted_events, redacted_output
 from wonder.executor.results import FailedAttempt, TaskFailure, failure_from
-from wonder.language.keys import check_key
-from wonder.language.templates import TemplateVariableMissing
 from wonder.language.values import JsonValue
 
 FAILED_ATTEMPTS_MAX: Final = 100
@@ -65,19 +64,8 @@ class Acting:
     def _key(self, input: JsonValue) -> IdempotencyKey:
         assert self._act.key_template
         origin = self._assignment.origin
-        scope: dict[str, JsonValue] = {
-            **(input if isinstance(input, dict) else {}),
-            "input": input,
-            "run_id": origin.run_id,
-            "node": origin.node,
-            "branch": origin.branch,
-        }
-        try:
-            text = counted(self._assignment.steps, self._act.key_template.render, scope)
-        except TemplateVariableMissing as error:
-            # Empty text in its place would be the same key for things that differ, and the first result for all.
-            raise KeyUnknown(self._act.name, error.text, error.name, error.found) from error
-        check_key(f"the idempotency key of the action {self._act.name!r},", text)
+        place = (origin.run_id, origin.node, origin.branch)
+        text = counted(self._assignment.steps, render_key, self._act.key_template, self._act.name, input, *place)
         return IdempotencyKey(origin.project_id, self._act.id, text)
 
     def _checked(self, output: JsonValue) -> JsonValue:

@@ -57,19 +57,6 @@ class ActionOutputMisfit(SchemaMisfit):
     place = "the output"
 
 
-class KeyUnknown(WonderError):
-    """The idempotency key of an action has a variable that its input does not have (RET-4)."""
-
-    code = "IDEMPOTENCY_KEY_UNKNOWN"
-
-    def __init__(self, action: str, template: str, variable: str, found: str) -> None:
-        super().__init__(
-            f"the action {action!r} was not run: {{{{{variable}}}}} of its idempotency key {template[:200]!r} is "
-            f"{found}; correct key_template, or map it into the action's input"
-        )
-        self.action, self.template, self.variable, self.found = action, template, variable, found
-
-
 class StepConditionFailed(WonderError):
     """The condition of a step says that the step fails (TSK-2)."""
 

@@ -16,6 +16,38 @@ def check_action(action: ActionDraft, findings: Findings) -> None:
         findings.error(
             "retry_on_waiting", (*path, "execution", "retry_policy"), message, "leave retry_policy out (LAY-3)"
         )
+    _check_idempotency(action, findings)
     kind = KINDS.find(body.kind)
+    if kind and kind.carried_out == "on_context":
+        _check_on_context(action, findings)
     if kind and action.implementation is not None:
         kind.check(action.implementation, (*path, "implementation"), findings)
+
+
+_NO_SECOND_TIME = {
+    "sleep": "a wait changes nothing, so it can't be done twice; leave idempotency out",
+    "wait_for_event": "an event is given to all that wait for its name and key; leave idempotency out, or use the key",
+    "human_input": "ask in a workflow of its own, and call that with workflow_call and this idempotency",
+}
+
+
+def _check_idempotency(action: ActionDraft, findings: Findings) -> None:
+    """Note an idempotency key of a wait that does nothing a key could keep it from (RET-4)."""
+    kind = action.body.kind
+    if action.body.idempotency and (hint := _NO_SECOND_TIME.get(kind)):
+        message = f"{a_kind(kind)} has no idempotency: it waits each time"
+        findings.error("without_effect", (*action.path, "idempotency"), message, hint)
+
+
+def _check_on_context(action: ActionDraft, findings: Findings) -> None:
+    """Note what can't mean anything on an action that only reads and writes a context: it takes and gives nothing."""
+    kind = action.body.kind
+    for field, why, hint in (
+        ("requires", "takes no input", "check the context with an assert before it"),
+        ("produces", "gives no output", "leave it out, or check the context with an assert after it"),
+        ("execution", "takes no time and is never tried again", "leave it out"),
+        ("idempotency", "does nothing outside of its run", "leave it out"),
+    ):
+        if getattr(action.body, field) is not None:
+            message = f"{field} would change nothing: {a_kind(kind)} {why}"
+            findings.error("without_effect", (*action.path, field), message, hint)

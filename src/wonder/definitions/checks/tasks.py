@@ -53,10 +53,37 @@ def _check_neighbours(task: TaskDraft, view: TaskView, findings: Findings) -> No
         message = f"no worker takes tasks of a queue yet, so the queue '{task.body.queue}' would change nothing"
         hint = "leave queue out: every task runs in the process that runs the engine (TSK-7)"
         findings.error("queue_without_workers", (*task.path, "queue"), message, hint)
+    if view.on_workflow_context:
+        _check_on_workflow_context(task, view, findings)
     if view.waits and task.body.retry:
         waiting = view.sole_action.body.kind if view.sole_action else ""
         message = f"the task waits durably ({waiting}) and is never tried again"
         findings.error("retry_on_waiting", (*task.path, "retry"), message, "leave retry out (LAY-3)")
+
+
+def _check_on_workflow_context(task: TaskDraft, view: TaskView, findings: Findings) -> None:
+    """Note what can't mean anything on a task that the engine carries out at once (TSK-7)."""
+    kind = view.on_workflow_context.body.kind if view.on_workflow_context else ""
+    step = task.steps[0]
+    found: list[tuple[Path, str, str]] = []
+    for field, why in (("input_schema", "takes no input"), ("output_schema", "gives no output")):
+        if getattr(task.body, field) not in ({}, True):
+            found.append(((*task.path, field), why, "leave it out, or write 'scope: task'"))
+    if task.body.retry:
+        found.append(((*task.path, "retry"), "is never tried again", "leave it out: it would fail again"))
+    if task.body.timeout_ms is not None:
+        found.append(((*task.path, "timeout_ms"), "takes no time", "leave it out"))
+    if step.body.condition:
+        hint = "put the condition on the transition that leads to its node"
+        found.append(((*step.path, "condition"), "has no context of its task to ask", hint))
+    if step.body.input_mapping not in (None, "$.input"):
+        found.append(((*step.path, "input_mapping"), "takes no input", "leave it out: it reads the workflow's context"))
+    if step.body.output_mapping not in (None, {}, {"output": "$"}):
+        hint = "leave it out: it writes to the workflow's context"
+        found.append(((*step.path, "output_mapping"), "gives no output", hint))
+    for where, why, hint in found:
+        message = f"{where[-1]} would change nothing: {a_kind(kind)} on the workflow's context {why}"
+        findings.error("without_effect", where, message, hint)
 
 
 def _check_step(step: StepView, path: Path, sight: Sight, task: TaskDraft, lookup: Lookup, findings: Findings) -> None:
@@ -71,7 +98,13 @@ def _check_step(step: StepView, path: Path, sight: Sight, task: TaskDraft, looku
         )
     # A step that stands in line in a node has mappings of ours, whose places are not in the document.
     where = (*path, "input_mapping")
-    if check_mapping(step.body.input_mapping, sight, where, findings) and step.action:
+    kind = step.action.kind if step.action else None
+    if kind and kind.carried_out == "on_context" and step.body.input_mapping not in (None, "$.input"):
+        if getattr(step.action.implementation if step.action else None, "scope", None) == "task":
+            message = f"input_mapping would change nothing: {a_kind(kind.kind)} takes no input"
+            hint = "leave it out: it reads the context of its task"
+            findings.error("without_effect", where, message, hint)
+    elif check_mapping(step.body.input_mapping, sight, where, findings) and step.action:
         taker = f"the action '{step.action.name}'"
         mapping = {} if step.body.input_mapping is None else step.body.input_mapping
         check_fit(mapping, sight, action_takes(step.action, lookup), taker, where, findings)

@@ -25,6 +25,14 @@ class LiveRun(NamedTuple):
     status: str
 
 
+class CalledChild(NamedTuple):
+    """A sub-workflow that was called with an idempotency key."""
+
+    run_id: str
+    has_completed: bool
+    output: JsonValue
+
+
 class DueTimer(NamedTuple):
     """A timer, and when it is due."""
 
@@ -129,6 +137,13 @@ async def ended_children(reader: Reader) -> list[EndedChild]:
         EndedChild(text(id), text(run_id), text(token_id), text(status), from_json(output), failure_from(error))
         for id, run_id, token_id, status, output, error in await reader.fetch("ended_children")
     ]
+
+
+async def called_with_key(reader: Reader, project_id: str, key: str, after_ms: int) -> CalledChild | None:
+    """Give the sub-workflow of a key: one that completed after a time, or one that has not ended (RET-4)."""
+    rows = await reader.fetch("called_with_key", key, project_id, after_ms)
+    found = [CalledChild(text(id), completed_ms is not None, from_json(output)) for id, completed_ms, output in rows]
+    return next(iter(found), None)
 
 
 async def timers_due(reader: Reader, until_ms: int, *, limit: int = 10_000) -> list[DueTimer]:

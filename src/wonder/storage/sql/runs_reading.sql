@@ -33,6 +33,14 @@ SELECT child.id, child.parent_run_id, child.parent_token_id, child.status, child
 FROM tokens JOIN runs AS child ON child.parent_run_id = tokens.run_id AND child.parent_token_id = tokens.id
 WHERE tokens.ended_ms IS NULL AND child.completed_ms IS NOT NULL ORDER BY child.id;
 
+-- name: called_with_key
+-- The sub-workflow that was called with an idempotency key ($1) in a project ($2): one that completed after $3, or one
+-- that has not ended. Only those of calls have a key and no workflow.
+SELECT id, completed_ms, output FROM runs
+WHERE workflow_id IS NULL AND idempotency_key = $1 AND project_id = $2
+    AND (completed_ms IS NULL OR status = 'completed' AND completed_ms > $3)
+ORDER BY CASE WHEN completed_ms IS NULL THEN 1 ELSE 0 END, id DESC LIMIT 1;
+
 -- name: runs_to_recover
 -- Runs that a process had to move on when it ended; those that only wait are left where they are.
 SELECT id, status FROM runs
