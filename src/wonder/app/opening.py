@@ -60,6 +60,7 @@ async def open_wonder(
     runs: "Runs" = "all",
     lease_ms: int | None = None,
     objects: str | None = None,
+    application: type[Application] = Application,
 ) -> AsyncIterator[Application]:
     """Open a database, and run its engine in this process unless another one does.
 
@@ -70,6 +71,7 @@ async def open_wonder(
     started here, or `none`. When a process that runs the engine ends, another one that has the database open takes
     over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second. `objects` is where the content of
     artifacts is, file:///folder or s3://bucket/prefix; if it is not said, in a folder beside the database.
+    `application` is what a door has added methods to.
     """
     names = module_names(modules)
     roots, folders = folder_paths("import_roots", import_roots), folder_paths("module_folders", module_folders)
@@ -93,7 +95,7 @@ async def open_wonder(
             store = await opening
             with kept_private(private_places(url, contents), [*roots, *folders]):
                 async with (
-                    app_on(store, url, objects=objects, local=runs == "own") as app,
+                    app_on(store, url, objects=objects, local=runs == "own", application=application) as app,
                     kept_logs(store, new_ulid) as logs,
                     claim_engine(
                         store,
@@ -144,13 +146,14 @@ async def app_on(
     new_id: NewId = new_ulid,
     local: bool = False,
     fleeting: bool = False,
+    application: type[Application] = Application,
 ) -> AsyncIterator[Application]:
     """Use a database that is open, in its default workspace and project."""
     # Imported here, because it takes long, and a database can be opened meanwhile.
     from wonder.storage.tenancy import ensure_default
 
     home = await ensure_default(store, clock=clock, new_id=new_id, fleeting=fleeting)
-    app = Application(store, home, clock, new_id, lambda: _keys(url), local=local, url=url, objects_url=objects)
+    app = application(store, home, clock, new_id, lambda: _keys(url), local=local, url=url, objects_url=objects)
     try:
         yield app
     finally:
