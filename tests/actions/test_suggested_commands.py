@@ -35,6 +35,14 @@ def test_res_6_the_command_that_lists_a_server_runs_nothing_else() -> None:
     assert parse_json(listed) == ["it's", EVIL]
 
 
+def test_res_6_only_names_of_servers_are_listed_so_that_no_name_passes_for_an_id() -> None:
+    connection = HttpServer(transport="http", url="https://tools.example")
+    server = McpServer(id="S", project_id="P", name="tools", connection=connection, created_at="", updated_at="")
+    with pytest.raises(ActionFailed, match="'tools'"):
+        check_listed(server, Tenancy("W", WorkspaceSettings(allowed_mcp_servers=["S"]), "P", ProjectSettings()))
+    check_listed(server, Tenancy("W", WorkspaceSettings(allowed_mcp_servers=["tools"]), "P", ProjectSettings()))
+
+
 def test_res_6_the_command_that_allows_a_base_url_runs_nothing_else() -> None:
     message = BaseUrlNotAllowed("https://host/'$(touch${IFS}owned)'", [], "the model").message
     *words, listed = words_of(message, "wonder workspace")

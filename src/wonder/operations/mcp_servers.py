@@ -228,7 +228,7 @@ def _server(server: McpServer, listed: list[str] | None, is_approved: bool) -> S
     connection = server.connection
     allowed = "local runs"
     if listed is not None:
-        allowed = "yes" if server.name in listed or server.id in listed else "no"
+        allowed = "yes" if server.name in listed else "no"
     return ServerRecord(
         id=server.id,
         name=server.name,

@@ -144,7 +144,7 @@ class _Deployment:
             server = McpServer.model_validate(self._named(name) | chosen | {"connection": connection})
             put = await put_resource(self._transaction, server)
             # Allowed was what an admin has seen; a file that could change it would be allowed to run anything.
-            is_fixed = (name in allowed or put.record.id in allowed) and name not in self.may_change
+            is_fixed = name in allowed and name not in self.may_change
             if put.is_changed and not put.is_new and is_fixed:
                 raise ServerFixed(name)
             self._bind(None, "mcp_server", name, put.record.id)

@@ -34,7 +34,7 @@ async def check_permitted(server: McpServer, tenancy: Tenancy, resources: Resour
 def check_listed(server: McpServer, tenancy: Tenancy) -> None:
     """Refuse a server that is not on its workspace's list, where there is one; raises ActionFailed."""
     allowed = tenancy.workspace.allowed_mcp_servers
-    if allowed is not None and server.name not in allowed and server.id not in allowed:
+    if allowed is not None and server.name not in allowed:
         listed: list[JsonValue] = [*allowed, server.name]
         words = ["wonder", "workspace", "set", "allowed_mcp_servers", encode_json(listed)]
         message = (
