@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from support.systems import running, settle, until
+from support.definitions import update
+from support.systems import bundle, running, settle, until
 from support.triggers import fired, give, source, target, trigger, triggered
 from wonder.app.application import Application
+from wonder.coordinator.family_bytes import FamilyBytes
 from wonder.coordinator.trigger_families import TriggerFamilies
 from wonder.storage.runs.triggering import StoredFiring, firings_of_run
 
@@ -67,7 +69,8 @@ async def test_res_6_the_family_is_that_of_the_first_run_whoever_calls_and_whate
         assert await wonder.store.query("SELECT DISTINCT root_run_id FROM triggered_runs") == [(run.id,)]
     async with running(store_url, give=give) as wonder:
         assert wonder.engine
-        families = TriggerFamilies(wonder.engine.coordinator)
+        coordinator = wonder.engine.coordinator
+        families = TriggerFamilies(coordinator, FamilyBytes(coordinator))
         await families.know(run.id)
         assert families.room(run.id, 6) == 2
         assert families.room(run.id, 3) == 0
@@ -88,3 +91,46 @@ async def test_res_6_retries_of_triggered_runs_count_as_well(store_url: str) -> 
 
         await until(no_retry_is_due)
         assert await _count(wonder) == 3
+
+
+async def _written(wonder: Application, run_id: str) -> int:
+    assert wonder.engine
+    return (await FamilyBytes(wonder.engine.coordinator).get(run_id)).written
+
+
+async def test_res_6_what_triggered_runs_write_counts_together(store_url: str) -> None:
+    """Each of them alone stays far below the limit."""
+    each = source(trigger("target", {"x": "@output.text"}, forEach="@output.items"))
+    async with running(store_url, give=give) as wonder:
+        await settle(wonder, run_limits={"bytes_written": 300_000})
+        run = await wonder.start(await wonder.deploy(each), {"items": list(range(300)), "text": "x" * 2_000})
+        started = await triggered(wonder, run)
+        (firing,) = await fired(wonder, run)
+        assert firing.failure is not None
+        assert firing.failure.code == "RUN_LIMIT_BYTES_WRITTEN"
+        assert "calls and triggers" in firing.failure.message
+        assert len(started) == firing.started < 300
+        # All items together would write about 1.5 million.
+        assert 300_000 < await _written(wonder, run.id) < 900_000
+
+
+async def test_res_6_what_called_runs_write_counts_together(store_url: str) -> None:
+    child = bundle("child", {"only": update(**{"output.got": "input"})})["workflow"]
+    del child["name"]
+    call = {
+        "action": {"kind": "workflow_call", "implementation": {"workflow_def_id": "child"}},
+        "input_mapping": {"x": "$.input.text"},
+    }
+    nodes = {"fan": update(), "call": call}
+    fan = [{"from": "fan", "to": "call", "foreach": {"collection": "input.items", "item_var": "item"}}]
+    main = bundle("main", nodes, fan)
+    async with running(store_url) as wonder:
+        await settle(wonder, run_limits={"bytes_written": 300_000})
+        workflow = await wonder.deploy({**main, "workflows": {"child": child}})
+        few = await wonder.start(workflow, {"items": list(range(10)), "text": "x" * 2_000})
+        assert (await few.wait()).status == "completed"
+        run = await wonder.start(workflow, {"items": list(range(300)), "text": "x" * 2_000})
+        result = await run.wait()
+        assert result.status == "failed"
+        assert "RUN_LIMIT_BYTES_WRITTEN" in str(result.error)
+        assert 300_000 < await _written(wonder, run.id) < 1_500_000

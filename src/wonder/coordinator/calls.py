@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from wonder.coordinator.call_trees import CallTrees
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import EngineStopped
+from wonder.coordinator.family_bytes import refusal
 from wonder.coordinator.keyed_calls import KeyedCalls, WaitsFor
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
@@ -131,9 +132,12 @@ class Calls:
                 return  # It was cancelled in the meantime, or paused: then it starts when its caller is resumed.
             if isinstance(prepared, ChildEnded):
                 coordinator.take(caller, prepared)
-            elif isinstance(prepared, Failure):
-                coordinator.take(caller, ChildEnded(order.token_id, child_id, "failed", None, prepared))
-            else:
+                return
+            # Looked at again: many may have been prepared before the first of them began to write.
+            refused = prepared if isinstance(prepared, Failure) else refusal(caller)
+            if refused is not None:
+                coordinator.take(caller, ChildEnded(order.token_id, child_id, "failed", None, refused))
+            elif not isinstance(prepared, Failure):
                 self._begin_or_tell(caller, token, order, prepared)
         finally:
             self._under_way.discard(child_id)
@@ -193,6 +197,7 @@ class Calls:
             return Failure("CALL_DEPTH", message)
         if (too_many := await self._trees.admit(parent)) is not None:
             return too_many
+        await self._starter.family_bytes.join(parent)
         program = await self._program(parent, order)
         filled, faults = check_input(program.workflow, order.input)
         if faults:

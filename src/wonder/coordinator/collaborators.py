@@ -51,7 +51,7 @@ class Collaborators:
         self._kept_events = KeptEvents(coordinator)
         self.outside = Outside(coordinator, self.unloaded, self._kept_events)
         self.forker = Forker(coordinator, starter)
-        families = TriggerFamilies(coordinator)
+        families = TriggerFamilies(coordinator, starter.family_bytes)
         self._retries = Retries(coordinator, starter, self.forker, families)
         self.triggers = Triggers(coordinator, starter, self._retries, families)
         self.recovery = Recovery(coordinator, starter, self.calls, self.outside, self.triggers)

@@ -21,15 +21,15 @@ from wonder.coordinator.stopping import StopFlag
 from wonder.coordinator.tasks import Tasks
 from wonder.engine.decide import decide
 from wonder.engine.decisions import Decision
-from wonder.engine.facts import CancelRequested, Fact, LimitReached, RunBroken
+from wonder.engine.facts import CancelRequested, Fact, LimitReached, RunBroken, RunQueued, RunStarted
 from wonder.engine.restore import take_snapshot
 from wonder.storage.logged_facts import LoggedFact
 from wonder.storage.store import NewId
 
 # CTL-20: how long a run may go on with pure nodes before others have their turn.
 _TURN_MS = 10.0
-# Facts that end a run by themselves.
-_ENDING = (LimitReached, CancelRequested, RunBroken)
+# Facts that end a run by themselves, and those before which it can't end: it has not begun.
+_PAST_LIMITS = (LimitReached, CancelRequested, RunBroken, RunQueued, RunStarted)
 
 log = logging.getLogger("wonder.coordinator")
 
@@ -58,8 +58,8 @@ class Inbox:
         """Let the engine decide on a fact, and put what follows into the open batch."""
         if self._stop_flag.error is not None:
             return
-        if run.has_written_too_much and type(fact) not in _ENDING:
-            self.take(run, LimitReached("bytes_written", run.record.written, run.state.limits.bytes_written))
+        if run.has_written_too_much and type(fact) not in _PAST_LIMITS:
+            self.take(run, LimitReached("bytes_written", run.written_in_all, run.state.limits.bytes_written))
         now_ms, was_ended = self._clock.now_ms(), run.state.ended
         logged = self._facts_log.to_log(run, fact, now_ms)
         if logged is None:
@@ -73,6 +73,7 @@ class Inbox:
             return
         try:
             self._commits.add(run, decisions, now_ms, logged)
+            run.count_written()
             if run.program.workflow.has_transforms:
                 self._tasks.begin_transforms(run, decisions)
             self._snapshot_if_due(run, was_ended, now_ms)

@@ -7,12 +7,24 @@ from wonder.engine.state import RunState
 from wonder.storage.runs.records import Recorded, TriggerOrigin
 
 
+class Family:
+    """What a run and all that calls and triggers lead to from it on have in common."""
+
+    __slots__ = ("written",)
+
+    def __init__(self, written: int) -> None:
+        self.written = written
+        """About how many bytes they have written."""
+
+
 class LiveRun:
     """A run that is under way or being looked at; parked runs have none, only rows."""
 
     __slots__ = (
+        "_counted",
         "depth",
         "dropped",
+        "family",
         "inherited",
         "origin",
         "parent_run_id",
@@ -51,6 +63,9 @@ class LiveRun:
         self.snapshot_due = _next_multiple(state.sequence, policy.every_events)
         """The event from which on a snapshot is due, or whether one is has to be looked at; None for never."""
         self.record = Recorded(state, program.plan, project_id, written)
+        self.family: Family | None = None
+        """None where it has started no other run, and none has started it."""
+        self._counted = written
         self.tasks: dict[str, Work] = {}
         self.uncommitted = 0
         """Batches that hold decisions of it and are not durable yet."""
@@ -73,8 +88,20 @@ class LiveRun:
 
     @property
     def has_written_too_much(self) -> bool:
-        """Whether it has reached the limit on what it may write to the database (RES-6)."""
-        return self.record.written > self.state.limits.bytes_written and not self.state.ended
+        """Whether it has reached the limit on what it and its family may write to the database (RES-6)."""
+        return self.written_in_all > self.state.limits.bytes_written and not self.state.ended
+
+    @property
+    def written_in_all(self) -> int:
+        """About how many bytes it has written, or its family where it has one."""
+        return self.record.written if self.family is None else max(self.record.written, self.family.written)
+
+    def count_written(self) -> None:
+        """Have its family know what it has written since it was last counted."""
+        written = self.record.written
+        if self.family is not None:
+            self.family.written += written - self._counted
+        self._counted = written
 
     def is_due_for_snapshot(self, was_ended: bool) -> bool:
         """Say whether the project's policy asks for a snapshot after this turn, which is counted as taken (RES-6)."""

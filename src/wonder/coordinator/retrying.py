@@ -94,9 +94,13 @@ class Retries:
         again = replace(header.origin, attempt=header.origin.attempt + 1)
         family_id = header.origin.family_id
         await self._families.know(family_id)
-        most = (await self._starter.settings(header.project_id)).run_limits.triggered_runs
+        limits = (await self._starter.settings(header.project_id)).run_limits
+        most = limits.triggered_runs
         if not self._families.room(family_id, most):
             await self._give_up(run_id, too_many(family_id, most, 0).message)
+            return
+        if too_much := await self._families.too_much_written(family_id, limits.bytes_written):
+            await self._give_up(run_id, too_much.message)
             return
         self._families.add(family_id, 1)
         try:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from wonder.coordinator.admission import Admission
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.errors import CommitFailed, InputRefused, WorkflowDisabled
+from wonder.coordinator.family_bytes import FamilyBytes
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
 from wonder.coordinator.sharing import SharedReads
@@ -37,6 +38,7 @@ class Starter:
         self._settings = SharedReads[str, ProjectSettings](self._load_settings)
         self._newest_versions = SharedReads[str, int](lambda id: newest_version(coordinator.store.unsettled, id))
         self.admission = Admission(coordinator, self._concurrent_runs_max)
+        self.family_bytes = FamilyBytes(coordinator)
         self._starting = 0
         self.takes_on = True
         """Whether tasks of the runs that are started here are run here, where those of others are not."""
@@ -130,6 +132,7 @@ class Starter:
         """
         coordinator = self._coordinator
         run = live_run(new_run, program, settings)
+        self.family_bytes.enter(run)
         if is_ours:
             self.take_on(new_run)
         try:
@@ -162,7 +165,11 @@ class Starter:
         settings = await self.settings(header.project_id)
         loaded.run.limits = limits_of(settings, header.origin)
         place = (header.depth, header.parent_run_id, header.parent_token_id, header.origin)
-        return LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place, header.bytes_written)
+        run = LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place, header.bytes_written)
+        if run.origin is not None:
+            await self.family_bytes.get(run.origin.family_id)
+        self.family_bytes.enter(run)
+        return run
 
     async def program(self, workflow_def_id: str, version: int | None) -> Program:
         """Give the program of a definition version, or of the newest."""

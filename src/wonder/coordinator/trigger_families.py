@@ -7,6 +7,8 @@ ten billion runs at the tenth level.
 from typing import Final
 
 from wonder.coordinator.coordinator import Coordinator
+from wonder.coordinator.family_bytes import FamilyBytes, too_much
+from wonder.coordinator.live import LiveRun
 from wonder.engine.failure import Failure
 from wonder.engine.limits import CODE
 from wonder.storage.runs.triggering import count_triggered_below
@@ -17,9 +19,17 @@ _FAMILIES_KEPT: Final = 10_000
 class TriggerFamilies:
     """Counts the runs of a family by its rows when one of it first starts others, and in memory from there on."""
 
-    def __init__(self, coordinator: Coordinator) -> None:
-        self._coordinator = coordinator
+    def __init__(self, coordinator: Coordinator, family_bytes: FamilyBytes) -> None:
+        self._coordinator, self._family_bytes = coordinator, family_bytes
         self._started: dict[str, int] = {}
+
+    async def place(self, run: LiveRun) -> tuple[int, str]:
+        """Say how many triggers led to a run, and from which run on: those of its callers count as well."""
+        return await self._family_bytes.place(run)
+
+    async def too_much_written(self, family_id: str, most: int) -> Failure | None:
+        """Say why a family may start no more, if it has written as much as it may."""
+        return too_much(await self._family_bytes.get(family_id), most)
 
     async def know(self, family_id: str) -> None:
         """See to it that a family has been counted."""

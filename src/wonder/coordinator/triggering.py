@@ -23,7 +23,6 @@ from wonder.engine.triggers import input_for, items_of
 from wonder.errors import WonderError
 from wonder.language.paths import MISSING
 from wonder.language.values import BadValue, JsonValue, check_value, is_plain
-from wonder.storage.runs.headers import load_header
 from wonder.storage.runs.loading import load_runs
 from wonder.storage.runs.records import NewRun, TriggerOrigin
 from wonder.storage.runs.triggering import StoredFiring, firings_of_run, runs_with_pending_firings
@@ -112,7 +111,7 @@ class Triggers:
         run.pins += 1
         family_id: str | None = None
         try:
-            depth, family_id = await self._place(run)
+            depth, family_id = await self._families.place(run)
             for firing in pending:
                 # Each time, because a commit that failed has it forgotten.
                 await self._families.know(family_id)
@@ -132,19 +131,14 @@ class Triggers:
         (loaded,) = await load_runs(store, store.dialect, [run_id], coordinator.programs.get)
         return await self._starter.restored(loaded)
 
-    async def _place(self, run: LiveRun) -> tuple[int, str]:
-        """Say how many triggers led to a run, and from which on; those of its caller count, or a circle had no end."""
-        origin, top_id, parent_id = run.origin, run.id, run.parent_run_id
-        while origin is None and parent_id is not None:
-            header = await load_header(self._coordinator.store, parent_id)
-            origin, top_id, parent_id = header.origin, header.id, header.parent_run_id
-        return (0, top_id) if origin is None else (origin.depth, origin.family_id)
-
     async def _fire_one(self, run: LiveRun, firing: StoredFiring, depth: int, family_id: str) -> None:
         trigger = run.program.workflow.triggers[firing.ordinal]
         target = await self._target(run.project_id, trigger, depth)
         items = items_of(trigger, run.state)
         while firing.upto < firing.items:
+            if isinstance(target, Target):
+                most = target.settings.run_limits.bytes_written
+                target = await self._families.too_much_written(family_id, most) or target
             # From here on nothing is waited for: the runs, and that they were started, are one commit.
             self._coordinator.check_running()
             if isinstance(target, Failure):

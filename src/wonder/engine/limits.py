@@ -22,7 +22,10 @@ _TOLD: Final = {
     "tokens": ("{:,} tokens in all", "split the run into several"),
     "events": ("{:,} events in all", "split the run into several"),
     "context_bytes": ("a context of {:,} bytes", "keep large values as artifacts"),
-    "bytes_written": ("{:,} bytes written to the database", "keep large values as artifacts"),
+    "bytes_written": (
+        "{:,} bytes written to the database by it and the runs that belong with it through calls and triggers",
+        "keep large values as artifacts",
+    ),
     "pure_steps": ("{:,} pure nodes in a row, without any wait or task between them", "end the loop by a condition"),
 }
 

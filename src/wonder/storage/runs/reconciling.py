@@ -61,6 +61,12 @@ async def root_of_run(reader: Reader, run_id: str) -> str:
     return text(rows[0][0]) if rows else run_id
 
 
+async def bytes_written_by_family(reader: Reader, run_id: str) -> int:
+    """Sum up about how many bytes a run has written, with all that triggers and calls lead to from it on."""
+    ((written,),) = await reader.fetch("bytes_written_by_family", run_id)
+    return int(written)  # type: ignore[arg-type]  # PostgreSQL's sum is a Decimal
+
+
 async def count_live_called(reader: Reader, run_id: str) -> int:
     """Count the live runs that a run has called, and those that these have called."""
     ((count,),) = await reader.fetch("count_live_called", run_id)

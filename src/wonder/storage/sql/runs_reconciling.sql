@@ -59,3 +59,15 @@ SELECT DISTINCT project_id FROM runs WHERE completed_ms IS NULL AND status = 'qu
 -- name: queued_runs
 -- In the order in which they were accepted.
 SELECT id FROM runs WHERE completed_ms IS NULL AND status = 'queued' AND project_id = $1 AND id > $2 ORDER BY id LIMIT $3;
+
+-- name: bytes_written_by_family
+-- What a run has written, with all that triggers and calls lead to from it on.
+WITH RECURSIVE members (id) AS (
+    SELECT id FROM runs WHERE id = $1
+    UNION ALL
+    SELECT run_id FROM triggered_runs WHERE root_run_id = $1
+    UNION ALL
+    SELECT runs.id FROM members JOIN runs ON runs.parent_run_id = members.id)
+SELECT coalesce(sum(coalesce(
+    (SELECT bytes_written FROM event_turns WHERE event_turns.run_id = members.id ORDER BY first DESC LIMIT 1), 0)), 0)
+FROM members;
