@@ -80,6 +80,14 @@ _LOOPS: Final = {
     "a regular expression that replaces": "return { n: 'a'.repeat(60).replace(/(?=(a+)+b)x/g, 'y').length };",
     "a split": "return { n: ('a'.repeat(40) + '!').split(/(a+)+$/).length };",
     "a list that holds itself twice": "let x: any = [1]; for (let i = 0; i < 60; i++) x = [x, x]; return x;",
+    "a typed list's comparison": "return { n: new Uint8Array([2, 1]).sort(never)[0] };",
+    "a typed list's iterator": "any[Symbol.iterator] = () => ({ next: never }); return new Uint8Array(any) as any;",
+    "a trap that Reflect asks": "return { n: Reflect.ownKeys(new Proxy({}, { ownKeys: never })).length };",
+    "a species": "any.constructor = { [Symbol.species]: function () { never(); } }; return Array.prototype.map.call("
+    "Object.assign([1], any), never) as any;",
+    "an instance": "class A { static [Symbol.hasInstance] = never; } return { n: any instanceof A ? 1 : 0 };",
+    "an iterator helper": "return Iterator.from((function* (): any { for (;;) yield 1; })()).reduce((a) => a) as any;",
+    "a set that is none": "return new Set([1]).union({ size: 1, has: never, keys: never } as any) as any;",
     "replaced methods": "world.Array.prototype[Symbol.iterator] = never; return { n: Math.max(...[1, 2]) };",
 }
 
@@ -100,6 +108,13 @@ _BOMBS: Final = {
     "many buffers": "const a: any[] = []; for (;;) a.push(new world.ArrayBuffer(1e6));",
     "a big integer": "return { n: Number((world.BigInt(2) ** world.BigInt(1e9)) % world.BigInt(7)) };",
     "a factorial": "let f = world.BigInt(1); for (let i = 1; ; i++) f *= world.BigInt(i);",
+    "typed lists": "const a: any[] = []; for (;;) a.push(new Float64Array(1e5));",
+    "a resized buffer": "const b = new (ArrayBuffer as any)(1, { maxByteLength: 2147483647 }); b.resize(2147483647);"
+    "return { n: new Uint8Array(b).fill(1).length };",
+    "a weak map": "const m = new WeakMap(); for (let last = {}; ; ) m.set((last = { last }), 1);",
+    "descriptors": "for (let i = 0; ; i++) Object.defineProperty(any, 'k' + i, { value: [i], enumerable: true });",
+    "toArray": "return Iterator.from((function* (): any { for (;;) yield 'x'; })()).toArray() as any;",
+    "normalize": "return { n: '\\u00e4'.repeat(1e7).normalize('NFD').length };",
     "closures": "let f: any = () => 0; for (;;) { const g = f; f = () => g; }",
     "many arguments": "return { n: Math.max.apply(null, new Array(1e8) as any) };",
     "flat": "let a: any = [1]; for (let i = 0; i < 40; i++) a = [a, a]; return { n: a.flat(Infinity).length };",
@@ -112,6 +127,7 @@ _DEPTHS: Final = {
     "a getter": "const o: any = { get x() { return o.x; } }; return { n: o.x };",
     "toString": "const o: any = { toString: () => '' + o }; return { n: ('' + o).length };",
     "a proxy": "const p: any = new world.Proxy({}, { get: (t: any, k: any): any => p[k] }); return { n: p.x };",
+    "a proxy and Reflect": "const p: any = new Proxy({}, { get: (t, k): any => Reflect.get(p, k) }); return p.x;",
     "proxies of proxies": "let p: any = {}; for (let i = 0; i < 2e5; i++) p = new world.Proxy(p, {}); return p.x;",
     "bound functions": "let f: any = () => 1; for (let i = 0; i < 2e5; i++) f = f.bind(null); return { n: f() };",
     "a nested list as text": "let a: any = []; for (let i = 0; i < 2e5; i++) a = [a]; return { n: ('' + a).length };",
@@ -136,6 +152,21 @@ _REACHES: Final = {
     "the maker of makers": "return { n: ({} as any).constructor.constructor('return 1')() };",
     "the maker of generators": "return { n: parent(function* () {}).constructor('yield 1')().next().value };",
     "the maker by construction": "return { n: world.Reflect.construct(parent(never).constructor, ['return 1'])() };",
+    "the maker by Reflect": "const made: any = Reflect.construct(Reflect.get(never, 'constructor'), ['return 1']);"
+    "return made();",
+    "the maker by its descriptor": "const d: any = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(never), "
+    "'constructor'); return { n: d.value('return 1')() };",
+    "the maker of a class": "return { n: Object.getPrototypeOf(class {}).constructor('return 1')() };",
+    "the maker of a bound function": "return { n: Object.getPrototypeOf(never.bind(null)).constructor('return 1')() };",
+    "the maker of a getter": "const d: any = Object.getOwnPropertyDescriptor(Map.prototype, 'size');"
+    "return { n: d.get.constructor('return 1')() };",
+    "the maker of a method": "return { n: Object.getPrototypeOf([].values()).next.constructor('return 1')() };",
+    "the maker of a typed list": "return { n: Object.getPrototypeOf(Uint8Array).constructor('return 1')() };",
+    "the maker of a trap": "const p: any = Proxy.revocable({}, {}).revoke; return { n: p.constructor('return 1')() };",
+    "all names": "const bad = ['Date', 'eval', 'Function', 'Promise', 'performance', 'WeakRef', 'Atomics'];"
+    "const found: any = Reflect.ownKeys(globalThis).find((name: any) => bad.includes(name)); return world[found]();",
+    "the caller by Reflect": "return { n: Reflect.get(Object.getPrototypeOf(never), 'caller', never)() };",
+    "the stack's functions": "const s: any = new Error('x').stack; return { n: s[0].getFunction()() };",
     "the host": "return { n: world.process.exit(1) };",
     "modules": "return { n: world.require('fs').openSync('/etc/passwd') };",
     "std and os": "return { n: (world.std ?? world.os ?? world.bjson).exit(1) };",
@@ -175,6 +206,11 @@ _VALUES: Final = {
     "an error": "return new Error('x') as any;",
     "a boxed number": "return { n: Object(1) };",
     "bytes": "return new world.Uint8Array(3);",
+    "a promise": "return { n: (Array as any).fromAsync([1]).then((x: any) => x) };",
+    "typed bytes": "return new Uint8Array(3) as any;",
+    "a buffer": "return { n: 1, x: new ArrayBuffer(3) } as any;",
+    "a view": "return { n: 1, x: new DataView(new ArrayBuffer(3)) } as any;",
+    "a weak map": "return new WeakMap() as any;",
     "half a character": "return { n: 1, x: '\\ud800' } as any;",
     "the character 0": "return { n: 1, x: '\\0' } as any;",
     "a long text": "return { n: 1, x: 'x'.repeat(17e6) } as any;",
@@ -190,6 +226,8 @@ _LIES: Final = {
     "nothing": "return {} as any;",
     "an inherited number": "world.Object.prototype.n = 1; return {} as any;",
     "toJSON for all": "world.Object.prototype.toJSON = () => 'x'; return { n: 1 };",
+    "a map that says that it is an object": "return Object.defineProperty(new Map([['n', 1]]), Symbol.toStringTag, "
+    "{ value: 'Object' }) as any;",
     "a hidden number": "return world.Object.defineProperty({}, 'n', { value: 1, enumerable: false }) as any;",
 }
 

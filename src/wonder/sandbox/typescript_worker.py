@@ -21,7 +21,7 @@ FRAME: Final = struct.Struct("!I")
 _THREAD_STACK_BYTES: Final = 64 << 20
 _STACK_BYTES: Final = 48 << 20
 _SCRIPTS: Final = ("messages.js", "rules.js", "written.js", "schemas.js", "compile.js")
-_LIBRARY: Final = "lib.d.ts"
+_LIBRARY: Final = ("lib.d.ts", "lib_reflection.d.ts", "lib_binary.d.ts")
 
 
 def main(packages: str, compiler_path: str, folder: str, memory_bytes: int, seconds: float) -> None:
@@ -48,7 +48,7 @@ def _serve(compiler_path: str, folder: str, memory_bytes: int, seconds: float) -
     context.eval(compiler_script(_text(compiler_path)))
     scripts = "\n".join(_text(f"{folder}/{name}") for name in _SCRIPTS)
     compile = context.eval(f"(() => {{\n{scripts}\nreturn (library) => (setLibrary(library), compile);\n}})()")(
-        _text(f"{folder}/{_LIBRARY}")
+        "\n".join(_text(f"{folder}/{name}") for name in _LIBRARY)
     )
     context.set_memory_limit(memory_bytes)
     while request := _read():

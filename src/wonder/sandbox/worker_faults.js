@@ -57,6 +57,8 @@
 
   // What was thrown may be anything, and asking it for its name may throw again.
   function thrown(error) {
+    // No value has this type: QuickJS forgets the error where `normalize` has no memory left.
+    if (typeof error === "unknown") return { name: "InternalError", message: "out of memory", stack: "" };
     try {
       if (typeof error !== "object" || error === null) return { name: "", message: short(error), stack: "" };
       const { name, message, stack } = error;

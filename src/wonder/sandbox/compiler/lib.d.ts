@@ -1,5 +1,6 @@
 // All that a transform can name. What is not here (clocks, chance, the network, timers, eval, promises) is a type
 // error with its line and column in the author's source. Nothing depends on when, where or how often it is called.
+// What looks at objects is in lib_reflection.d.ts, what works with bytes in lib_binary.d.ts.
 
 // What the compiler itself asks for.
 
@@ -104,7 +105,26 @@ interface IterableIterator<T, R = any, N = any> extends Iterator<T, R, N> {
 }
 interface IteratorObject<T, R = unknown, N = unknown> extends Iterator<T, R, N> {
   [Symbol.iterator](): IteratorObject<T, R, N>;
+  drop(count: number): IteratorObject<T, undefined, unknown>;
+  every(test: (value: T, index: number) => unknown): boolean;
+  filter<S extends T>(test: (value: T, index: number) => value is S): IteratorObject<S, undefined, unknown>;
+  filter(test: (value: T, index: number) => unknown): IteratorObject<T, undefined, unknown>;
+  find<S extends T>(test: (value: T, index: number) => value is S): S | undefined;
+  find(test: (value: T, index: number) => unknown): T | undefined;
+  flatMap<U>(give: (value: T, index: number) => Iterator<U> | Iterable<U>): IteratorObject<U, undefined, unknown>;
+  forEach(take: (value: T, index: number) => void): void;
+  map<U>(give: (value: T, index: number) => U): IteratorObject<U, undefined, unknown>;
+  reduce(join: (before: T, value: T, index: number) => T): T;
+  reduce<U>(join: (before: U, value: T, index: number) => U, first: U): U;
+  some(test: (value: T, index: number) => unknown): boolean;
+  take(count: number): IteratorObject<T, undefined, unknown>;
+  toArray(): T[];
 }
+interface IteratorConstructor {
+  readonly prototype: IteratorObject<any>;
+  from<T>(items: Iterator<T> | Iterable<T>): IteratorObject<T, undefined, unknown>;
+}
+declare var Iterator: IteratorConstructor;
 interface ArrayIterator<T> extends IteratorObject<T, BuiltinIteratorReturn, unknown> {
   [Symbol.iterator](): ArrayIterator<T>;
 }
@@ -154,25 +174,25 @@ interface ReadonlyArray<T> {
   at(index: number): T | undefined;
   concat(...items: (T | ConcatArray<T>)[]): T[];
   entries(): ArrayIterator<[number, T]>;
-  every<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S): this is readonly S[];
-  every(test: (value: T, index: number, array: readonly T[]) => unknown): boolean;
-  filter<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S): S[];
-  filter(test: (value: T, index: number, array: readonly T[]) => unknown): T[];
-  find<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S): S | undefined;
-  find(test: (value: T, index: number, array: readonly T[]) => unknown): T | undefined;
-  findIndex(test: (value: T, index: number, array: readonly T[]) => unknown): number;
-  findLast<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S): S | undefined;
-  findLast(test: (value: T, index: number, array: readonly T[]) => unknown): T | undefined;
-  findLastIndex(test: (value: T, index: number, array: readonly T[]) => unknown): number;
+  every<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S, self?: any): this is readonly S[];
+  every(test: (value: T, index: number, array: readonly T[]) => unknown, self?: any): boolean;
+  filter<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S, self?: any): S[];
+  filter(test: (value: T, index: number, array: readonly T[]) => unknown, self?: any): T[];
+  find<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S, self?: any): S | undefined;
+  find(test: (value: T, index: number, array: readonly T[]) => unknown, self?: any): T | undefined;
+  findIndex(test: (value: T, index: number, array: readonly T[]) => unknown, self?: any): number;
+  findLast<S extends T>(test: (value: T, index: number, array: readonly T[]) => value is S, self?: any): S | undefined;
+  findLast(test: (value: T, index: number, array: readonly T[]) => unknown, self?: any): T | undefined;
+  findLastIndex(test: (value: T, index: number, array: readonly T[]) => unknown, self?: any): number;
   flat<A, D extends number = 1>(this: A, depth?: D): FlatArray<A, D>[];
-  flatMap<U>(give: (value: T, index: number, array: T[]) => U | ReadonlyArray<U>): U[];
-  forEach(take: (value: T, index: number, array: readonly T[]) => void): void;
+  flatMap<U>(give: (value: T, index: number, array: T[]) => U | ReadonlyArray<U>, self?: any): U[];
+  forEach(take: (value: T, index: number, array: readonly T[]) => void, self?: any): void;
   includes(value: T, from?: number): boolean;
   indexOf(value: T, from?: number): number;
   join(separator?: string): string;
   keys(): ArrayIterator<number>;
   lastIndexOf(value: T, from?: number): number;
-  map<U>(give: (value: T, index: number, array: readonly T[]) => U): U[];
+  map<U>(give: (value: T, index: number, array: readonly T[]) => U, self?: any): U[];
   reduce(join: (before: T, value: T, index: number, array: readonly T[]) => T): T;
   reduce(join: (before: T, value: T, index: number, array: readonly T[]) => T, first: T): T;
   reduce<U>(join: (before: U, value: T, index: number, array: readonly T[]) => U, first: U): U;
@@ -180,7 +200,7 @@ interface ReadonlyArray<T> {
   reduceRight(join: (before: T, value: T, index: number, array: readonly T[]) => T, first: T): T;
   reduceRight<U>(join: (before: U, value: T, index: number, array: readonly T[]) => U, first: U): U;
   slice(start?: number, end?: number): T[];
-  some(test: (value: T, index: number, array: readonly T[]) => unknown): boolean;
+  some(test: (value: T, index: number, array: readonly T[]) => unknown, self?: any): boolean;
   toReversed(): T[];
   toSorted(compare?: (a: T, b: T) => number): T[];
   toSpliced(start: number, count?: number, ...items: T[]): T[];
@@ -196,26 +216,26 @@ interface Array<T> {
   concat(...items: (T | ConcatArray<T>)[]): T[];
   copyWithin(target: number, start: number, end?: number): this;
   entries(): ArrayIterator<[number, T]>;
-  every<S extends T>(test: (value: T, index: number, array: T[]) => value is S): this is S[];
-  every(test: (value: T, index: number, array: T[]) => unknown): boolean;
+  every<S extends T>(test: (value: T, index: number, array: T[]) => value is S, self?: any): this is S[];
+  every(test: (value: T, index: number, array: T[]) => unknown, self?: any): boolean;
   fill(value: T, start?: number, end?: number): this;
-  filter<S extends T>(test: (value: T, index: number, array: T[]) => value is S): S[];
-  filter(test: (value: T, index: number, array: T[]) => unknown): T[];
-  find<S extends T>(test: (value: T, index: number, array: T[]) => value is S): S | undefined;
-  find(test: (value: T, index: number, array: T[]) => unknown): T | undefined;
-  findIndex(test: (value: T, index: number, array: T[]) => unknown): number;
-  findLast<S extends T>(test: (value: T, index: number, array: T[]) => value is S): S | undefined;
-  findLast(test: (value: T, index: number, array: T[]) => unknown): T | undefined;
-  findLastIndex(test: (value: T, index: number, array: T[]) => unknown): number;
+  filter<S extends T>(test: (value: T, index: number, array: T[]) => value is S, self?: any): S[];
+  filter(test: (value: T, index: number, array: T[]) => unknown, self?: any): T[];
+  find<S extends T>(test: (value: T, index: number, array: T[]) => value is S, self?: any): S | undefined;
+  find(test: (value: T, index: number, array: T[]) => unknown, self?: any): T | undefined;
+  findIndex(test: (value: T, index: number, array: T[]) => unknown, self?: any): number;
+  findLast<S extends T>(test: (value: T, index: number, array: T[]) => value is S, self?: any): S | undefined;
+  findLast(test: (value: T, index: number, array: T[]) => unknown, self?: any): T | undefined;
+  findLastIndex(test: (value: T, index: number, array: T[]) => unknown, self?: any): number;
   flat<A, D extends number = 1>(this: A, depth?: D): FlatArray<A, D>[];
-  flatMap<U>(give: (value: T, index: number, array: T[]) => U | ReadonlyArray<U>): U[];
-  forEach(take: (value: T, index: number, array: T[]) => void): void;
+  flatMap<U>(give: (value: T, index: number, array: T[]) => U | ReadonlyArray<U>, self?: any): U[];
+  forEach(take: (value: T, index: number, array: T[]) => void, self?: any): void;
   includes(value: T, from?: number): boolean;
   indexOf(value: T, from?: number): number;
   join(separator?: string): string;
   keys(): ArrayIterator<number>;
   lastIndexOf(value: T, from?: number): number;
-  map<U>(give: (value: T, index: number, array: T[]) => U): U[];
+  map<U>(give: (value: T, index: number, array: T[]) => U, self?: any): U[];
   pop(): T | undefined;
   push(...items: T[]): number;
   reduce(join: (before: T, value: T, index: number, array: T[]) => T): T;
@@ -227,7 +247,7 @@ interface Array<T> {
   reverse(): T[];
   shift(): T | undefined;
   slice(start?: number, end?: number): T[];
-  some(test: (value: T, index: number, array: T[]) => unknown): boolean;
+  some(test: (value: T, index: number, array: T[]) => unknown, self?: any): boolean;
   sort(compare?: (a: T, b: T) => number): this;
   splice(start: number, count?: number, ...items: T[]): T[];
   toReversed(): T[];
@@ -248,7 +268,7 @@ interface ArrayConstructor {
   isArray(value: any): value is any[];
   of<T>(...items: T[]): T[];
   from<T>(items: Iterable<T> | ArrayLike<T>): T[];
-  from<T, U>(items: Iterable<T> | ArrayLike<T>, give: (value: T, index: number) => U): U[];
+  from<T, U>(items: Iterable<T> | ArrayLike<T>, give: (value: T, index: number) => U, self?: any): U[];
 }
 declare var Array: ArrayConstructor;
 
@@ -258,7 +278,7 @@ interface Map<K, V> {
   clear(): void;
   delete(key: K): boolean;
   entries(): MapIterator<[K, V]>;
-  forEach(take: (value: V, key: K, map: Map<K, V>) => void): void;
+  forEach(take: (value: V, key: K, map: Map<K, V>) => void, self?: any): void;
   get(key: K): V | undefined;
   has(key: K): boolean;
   keys(): MapIterator<K>;
@@ -269,7 +289,7 @@ interface ReadonlyMap<K, V> {
   readonly size: number;
   [Symbol.iterator](): MapIterator<[K, V]>;
   entries(): MapIterator<[K, V]>;
-  forEach(take: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void;
+  forEach(take: (value: V, key: K, map: ReadonlyMap<K, V>) => void, self?: any): void;
   get(key: K): V | undefined;
   has(key: K): boolean;
   keys(): MapIterator<K>;
@@ -278,6 +298,7 @@ interface ReadonlyMap<K, V> {
 interface MapConstructor {
   new (): Map<any, any>;
   new <K, V>(entries?: Iterable<readonly [K, V]> | null): Map<K, V>;
+  groupBy<K, T>(items: Iterable<T>, key: (value: T, index: number) => K): Map<K, T[]>;
 }
 declare var Map: MapConstructor;
 interface Set<T> {
@@ -287,16 +308,23 @@ interface Set<T> {
   clear(): void;
   delete(value: T): boolean;
   entries(): SetIterator<[T, T]>;
-  forEach(take: (value: T, same: T, set: Set<T>) => void): void;
+  forEach(take: (value: T, same: T, set: Set<T>) => void, self?: any): void;
   has(value: T): boolean;
+  difference<U>(other: ReadonlySet<U>): Set<T>;
+  intersection<U>(other: ReadonlySet<U>): Set<T & U>;
+  isDisjointFrom(other: ReadonlySet<unknown>): boolean;
+  isSubsetOf(other: ReadonlySet<unknown>): boolean;
+  isSupersetOf(other: ReadonlySet<unknown>): boolean;
   keys(): SetIterator<T>;
+  symmetricDifference<U>(other: ReadonlySet<U>): Set<T | U>;
+  union<U>(other: ReadonlySet<U>): Set<T | U>;
   values(): SetIterator<T>;
 }
 interface ReadonlySet<T> {
   readonly size: number;
   [Symbol.iterator](): SetIterator<T>;
   entries(): SetIterator<[T, T]>;
-  forEach(take: (value: T, same: T, set: ReadonlySet<T>) => void): void;
+  forEach(take: (value: T, same: T, set: ReadonlySet<T>) => void, self?: any): void;
   has(value: T): boolean;
   keys(): SetIterator<T>;
   values(): SetIterator<T>;
@@ -356,7 +384,6 @@ interface String {
   indexOf(text: string, from?: number): number;
   isWellFormed(): boolean;
   lastIndexOf(text: string, from?: number): number;
-  localeCompare(text: string): number;
   match(pattern: string | RegExp): RegExpMatchArray | null;
   matchAll(pattern: RegExp): RegExpStringIterator<RegExpExecArray>;
   normalize(form?: "NFC" | "NFD" | "NFKC" | "NFKD"): string;
@@ -379,6 +406,8 @@ interface String {
   toWellFormed(): string;
   trim(): string;
   trimEnd(): string;
+  trimLeft(): string;
+  trimRight(): string;
   trimStart(): string;
   valueOf(): string;
 }
@@ -419,6 +448,7 @@ interface RegExp {
   readonly source: string;
   readonly sticky: boolean;
   readonly unicode: boolean;
+  readonly unicodeSets: boolean;
   exec(text: string): RegExpExecArray | null;
   test(text: string): boolean;
   toString(): string;
@@ -433,6 +463,10 @@ declare function decodeURI(text: string): string;
 declare function decodeURIComponent(text: string): string;
 declare function encodeURI(text: string): string;
 declare function encodeURIComponent(text: string | number | boolean): string;
+declare function escape(text: string): string;
+declare function unescape(text: string): string;
+declare function atob(text: string): string;
+declare function btoa(text: string): string;
 
 // Numbers and truth.
 
@@ -540,6 +574,7 @@ declare var Math: Math;
 interface Error {
   name: string;
   message: string;
+  stack?: string;
   cause?: unknown;
 }
 interface ErrorConstructor {
@@ -561,6 +596,7 @@ interface TypeError extends Error {}
 interface URIError extends Error {}
 declare var Error: ErrorConstructor;
 declare var AggregateError: AggregateErrorConstructor;
+declare var EvalError: ErrorConstructor;
 declare var RangeError: ErrorConstructor;
 declare var ReferenceError: ErrorConstructor;
 declare var SyntaxError: ErrorConstructor;
