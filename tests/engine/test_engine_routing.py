@@ -236,6 +236,40 @@ def test_ctl_6_collections_that_are_empty_wrong_or_too_long(collection: Any, cod
     assert not player.inputs("b")
 
 
+@pytest.mark.parametrize(
+    ("collection", "items"),
+    [
+        ("json_array(1, 'two', input.xs)", [1, "two", [3, 4]]),
+        ("coalesce(state.none, input.xs)", [3, 4]),
+        ("CASE WHEN input.few THEN json_array(input.xs -> 0) ELSE input.xs END", [3]),
+        ("json_remove(input.xs, '$[0]')", [4]),
+        ("input.text -> '$'", ["a"]),
+        ("$.input.rows[*].id", [7, 8]),
+        ("$.input.rows[?@.ok == true].id", [8]),
+        ("input.text", "BAD_COLLECTION"),  # a string that happens to be JSON is a string
+        ("json_array_length(input.xs)", "BAD_COLLECTION"),
+        ("NULL", "BAD_COLLECTION"),
+        ("json_extract('{', '$.a')", "EXPRESSION_ERROR"),
+    ],
+)
+def test_ctx_6_the_collection_of_a_foreach_is_a_path_a_query_or_any_expression(collection: str, items: Any) -> None:
+    made = {"from": "a", "to": "b", "foreach": {"collection": collection}}
+    player = Player(workflow({"a": TASK, "b": {"input": "$.item"}}, [made]))
+    rows = [{"id": 7, "ok": False}, {"id": 8, "ok": True}]
+    player.start({"xs": [3, 4], "few": True, "rows": rows, "text": '["a"]'}).complete("a")
+    assert (player.error or player.inputs("b")) == items
+
+
+def test_ctx_6_a_collection_that_is_computed_sees_the_branch_and_the_item_around_it() -> None:
+    outer = {"from": "a", "to": "b", "foreach": {"collection": "input.xs", "item_var": "x"}}
+    inner = {"from": "b", "to": "c", "foreach": {"collection": "json_array(x, _branch.index)", "item_var": "y"}}
+    player = Player(workflow({"a": TASK, "b": TASK, "c": {"input": "$.y"}}, [outer, inner])).start({"xs": ["p", "q"]})
+    player.complete("a")
+    player.complete("b@0.0")
+    player.complete("b@0.1")
+    assert player.inputs("c") == ["p", 0, "q", 1]
+
+
 def test_ctl_7_a_branch_writes_to_its_own_output_and_reads_it_over_the_state() -> None:
     compiled = workflow(
         {

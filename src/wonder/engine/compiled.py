@@ -10,6 +10,7 @@ from wonder.engine.pure import PureAction
 from wonder.engine.state_check import StateCheck
 from wonder.engine.waiting_tasks import WaitingTask
 from wonder.engine.writing import Writes
+from wonder.language.collection import Collection
 from wonder.language.expressions import Expression
 from wonder.language.mappings import Mapping
 from wonder.language.paths import Path
@@ -63,10 +64,10 @@ class Join:
 class Foreach:
     """One branch for each element of a collection."""
 
-    __slots__ = ("collection", "item_var", "max_parallel", "text")
+    __slots__ = ("collection", "item_var", "max_parallel")
 
-    def __init__(self, text: str, collection: Path, item_var: str, max_parallel: int | None) -> None:
-        self.text, self.collection, self.item_var, self.max_parallel = text, collection, item_var, max_parallel
+    def __init__(self, collection: Collection, item_var: str, max_parallel: int | None) -> None:
+        self.collection, self.item_var, self.max_parallel = collection, item_var, max_parallel
 
 
 class CompiledTransition:

@@ -16,6 +16,7 @@ from wonder.engine.state_check import StateCheck
 from wonder.engine.triggers import compile_triggers
 from wonder.engine.waiting_tasks import WaitingTask
 from wonder.engine.writing import Writes
+from wonder.language.collection import compile_collection
 from wonder.language.expressions import ROOTS, Expression, Names, compile_expression, compile_structured, show_path
 from wonder.language.mappings import compile_mapping
 from wonder.language.paths import parse_dotted
@@ -124,7 +125,8 @@ class _Compiler:
         compiled.spawn_count = transition.spawn_count
         if transition.foreach:
             each = transition.foreach
-            compiled.foreach = Foreach(each.collection, parse_dotted(each.collection), each.item_var, each.max_parallel)
+            collection = compile_collection(each.collection, self._names(transition.from_node_id))
+            compiled.foreach = Foreach(collection, each.item_var, each.max_parallel)
         if transition.loop_config:
             compiled.max_iterations = transition.loop_config.max_iterations
             compiled.loop_timeout_ms = transition.loop_config.timeout_ms

@@ -7,14 +7,14 @@ from wonder.engine.decisions import OpenFanOut
 from wonder.engine.events import FAN_OUT_STARTED, FanOutStarted
 from wonder.engine.failure import Failure
 from wonder.engine.joins import enter_join, joining_branch
-from wonder.engine.limits import over_limit
+from wonder.engine.limits import evaluation_failure, over_limit
 from wonder.engine.state import PENDING, Group, Segment, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
+from wonder.language.expressions import ExpressionFailed
 from wonder.language.paths import MISSING
-from wonder.language.paths.getters import getter
 from wonder.language.schemas.faults import show_value
-from wonder.language.steps import spend
+from wonder.language.steps import TooManySteps, spend
 from wonder.language.values import JsonValue
 
 
@@ -97,15 +97,19 @@ def _items(
 ) -> list[JsonValue] | Failure:
     foreach = transition.foreach
     assert foreach is not None
-    in_branch = foreach.collection[0] == "_branch" and token.scope.group is not None
-    found = getter(foreach.collection)(view_from(turn.run, token.scope, last_error, with_branch=in_branch))
+    collection = foreach.collection
+    in_branch = collection.reads_branch and token.scope.group is not None
+    try:
+        found = collection.find(view_from(turn.run, token.scope, last_error, with_branch=in_branch))
+    except (ExpressionFailed, TooManySteps) as error:
+        return evaluation_failure(error).at(token.node.ref)
     if isinstance(found, list):
         if len(found) > turn.run.limits.foreach_limit:
             return _too_many(turn, token, len(found))
         spend(len(found))
         return found
     what = "is not there" if found is MISSING else f"is {show_value(found)}"
-    message = f"foreach needs a list at {foreach.text!r}, which {what}, after {token.node.ref!r}; write a list there"
+    message = f"foreach needs a list at {collection.text!r}, which {what}, after {token.node.ref!r}; write a list there"
     return Failure("BAD_COLLECTION", message, node=token.node.ref)
 
 

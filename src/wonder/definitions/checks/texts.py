@@ -6,6 +6,7 @@ from wonder.definitions.faults import Path
 from wonder.definitions.findings import Findings
 from wonder.definitions.records.graph import ExpressionCondition, StructuredCondition
 from wonder.errors import WonderError
+from wonder.language.collection import Collection, compile_collection
 from wonder.language.expressions import (
     ROOTS,
     Expression,
@@ -74,6 +75,15 @@ def read_dotted(text: str, where: Path, findings: Findings) -> Path | None:
     """Read a dotted path, or note why it can't be."""
     try:
         return parse_dotted(text)
+    except WonderError as error:
+        _note(error, where, findings)
+        return None
+
+
+def read_collection(text: str, roots: frozenset[str], where: Path, findings: Findings) -> Collection | None:
+    """Compile the collection of a foreach, or note why it can't be."""
+    try:
+        return compile_collection(text, Names(roots))
     except WonderError as error:
         _note(error, where, findings)
         return None

@@ -5,7 +5,7 @@ from typing import assert_never
 from wonder.definitions.checks.flow import ALL_NAMES, Sight, check_expression_reads, check_read
 from wonder.definitions.checks.outputs import check_target
 from wonder.definitions.checks.sights import Sights
-from wonder.definitions.checks.texts import WORKFLOW_ROOTS, read_condition, read_dotted, read_target
+from wonder.definitions.checks.texts import WORKFLOW_ROOTS, read_collection, read_condition, read_dotted, read_target
 from wonder.definitions.drafts import TransitionDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.findings import Findings
@@ -49,15 +49,24 @@ def _check_reads(
 def _check_foreach(foreach: Foreach, sight: Sight, path: Path, findings: Findings) -> None:
     _check_item_var(foreach.item_var, (*path, "item_var"), findings)
     where = (*path, "collection")
-    collection = read_dotted(foreach.collection, where, findings)
-    if collection is None or not check_read(collection, sight, where, findings):
+    collection = read_collection(foreach.collection, sight.names, where, findings)
+    if collection is None:
         return
-    shape = sight.shape(collection)
+    if collection.expression:
+        check_expression_reads(collection.expression, sight, where, findings)
+    elif collection.query and collection.query.prefix:
+        check_read(collection.query.prefix, sight, where, findings)
+    elif collection.path and check_read(collection.path, sight, where, findings):
+        _check_list(collection.path, sight, where, findings)
+
+
+def _check_list(path: Path, sight: Sight, where: Path, findings: Findings) -> None:
+    shape = sight.shape(path)
     if shape and shape.kind == "known" and (mismatch := disjoint(shape.schema, {"type": "array"})):
         findings.error(
             "not_a_list",
             where,
-            f"'{show_path(collection)}' is no list: its schema says {describe(shape.schema)}",
+            f"'{show_path(path)}' is no list: its schema says {describe(shape.schema)}",
             "name a list",
             expected=mismatch.expected,
             actual=mismatch.actual,
