@@ -5,7 +5,8 @@ from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.run_records import Question, question_of
 from wonder.storage.pages import LIMIT
-from wonder.storage.runs.reading import open_inbox
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.runs.reading import load_inbox_item, open_inbox
 
 
 class InboxPage(Output, frozen=True):
@@ -27,3 +28,18 @@ async def list_inbox(application: Application, given: ListInbox) -> InboxPage:
     """List what the runs of the project wait for people to answer."""
     page = await open_inbox(application.store, application.home.project_id, limit=given.limit, cursor=given.cursor)
     return InboxPage(items=[question_of(item) for item in page.items], cursor=page.cursor)
+
+
+class OneQuestion(Input, frozen=True):
+    """A question of the inbox."""
+
+    item_id: str
+
+
+@operation("inbox.show", role="viewer")
+async def show_question(application: Application, given: OneQuestion) -> Question:
+    """Show a question that is open, with the schema that its answer must fit."""
+    item = await load_inbox_item(application.store, given.item_id)
+    if item.project_id != application.home.project_id or item.status != "open":
+        raise NotFound("open inbox item", given.item_id)
+    return question_of(item)
