@@ -90,7 +90,7 @@ def test_cmd_11_a_person_is_asked_field_by_field(item: str, capsys: pytest.Captu
     typed = ["perhaps", "y", "2", "0", "seven", "7", "", "", "B", "Berlin", "a", "b", "", ""]
     status, shown = on_terminal(item, *(f"{line}\n" for line in typed))
     assert status == 0, shown
-    for said in ("Pay?", "May it be paid?", "write y or n", "minimum", "'seven' is not a number"):
+    for said in ("Pay?", "May it be paid?", "write y or n", "at least 1, found 0", "'seven' is not a number"):
         assert said in shown
     assert questions(capsys) == []
     assert main(["runs", "list", "--json"]) == 0
