@@ -99,7 +99,8 @@ def test_schedules_run_with_named_modules_only(module: str, monkeypatch: pytest.
 
     monkeypatch.setattr(schedules, "open_wonder", seen)
     assert main(["schedules", "run", "--module", module]) == 2
-    assert opened == [{"modules": [module], "module_folders": [Path.cwd()], "objects": None}]
+    tenant = {"workspace": None, "project": None}
+    assert opened == [{"modules": [module], "module_folders": [Path.cwd()], "objects": None, **tenant}]
 
 
 async def test_a_process_that_runs_all_runs_takes_no_import_roots(store_url: str, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_secret_is_set_listed_changed_and_deleted(wonder: Any, key_file: Path)
     assert (status, "✓ TOKEN (new), a secret of the project; use it as {{secrets.TOKEN}}" in printed) == (0, True)
     assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
     assert wonder("set", "TOKEN", given=CANARY)[1].startswith("✓ TOKEN (changed)")
-    assert wonder("set", "SHARED", "--workspace", given=CANARY)[0] == 0
+    assert wonder("set", "SHARED", "--all-projects", given=CANARY)[0] == 0
     status, printed = wonder("list")
     assert [line.split()[:2] for line in printed.splitlines()[1:]] == [["SHARED", "workspace"], ["TOKEN", "project"]]
     status, printed = wonder("list", "--json")
@@ -61,7 +61,7 @@ def test_a_secret_is_set_listed_changed_and_deleted(wonder: Any, key_file: Path)
         2,
         "wonder: there is no secret of this project 'SHARED'; check the spelling, or list what there is\n",
     )
-    assert wonder("delete", "SHARED", "--workspace")[0] == 0
+    assert wonder("delete", "SHARED", "--all-projects")[0] == 0
     assert wonder("delete", "TOKEN", "--json") == (0, '{\n  "name": "TOKEN",\n  "scope": "project"\n}\n')
     assert wonder("list") == (0, "no secrets yet; `wonder secrets set NAME` stores one\n")
 
@@ -84,7 +84,6 @@ def test_a_value_comes_from_a_file_as_it_is(wonder: Any, key_file: Path, tmp_pat
         (["set", "TOKEN"], "é" * 200_000, "too long"),
         (["set", "A B"], CANARY, "can't be the name"),
         (["set", "TOKEN", CANARY], CANARY, "other users can see"),
-        (["set", "TOKEN", "--project", "--workspace"], CANARY, "not allowed with"),
     ],
 )
 def test_what_can_not_be_stored_is_refused(

@@ -23,6 +23,7 @@ from wonder.app.application import Application
 from wonder.app.results import Run
 from wonder.coordinator.errors import ItemClosed, RunNotLive
 from wonder.engine.facts import TaskCompleted
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import RunHeader, children_of_run
 from wonder.storage.runs.reading import tokens_of_run
 
@@ -110,10 +111,11 @@ async def test_a_run_that_has_ended_or_never_was_can_not_be_changed(store_url: s
     async with running(store_url) as wonder:
         run = await start(wonder, bundle("quick", {"only": update()}))
         await run.wait()
-        for run_id in (run.id, "nothing"):
-            for order in (wonder.cancel, wonder.pause, wonder.resume):
-                with pytest.raises(RunNotLive):
-                    await order(run_id)
+        for order in (wonder.cancel, wonder.pause, wonder.resume):
+            with pytest.raises(RunNotLive):
+                await order(run.id)
+            with pytest.raises(NotFound):
+                await order("nothing")
 
 
 async def test_a_paused_run_takes_results_and_dispatches_nothing(store_url: str) -> None:

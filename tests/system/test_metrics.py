@@ -40,7 +40,9 @@ def metric_nursery() -> Iterator[Nursery]:
 
 async def totals(reader: Reader) -> dict[str, tuple[int, float]]:
     """How often each metric was given, and the sum."""
-    return {total.name: (total.times, total.sum) for total in await metrics_in_all(reader)}
+    ((project_id,),) = await reader.query("SELECT id FROM projects")
+    assert isinstance(project_id, str)
+    return {total.name: (total.times, total.sum) for total in await metrics_in_all(reader, project_id)}
 
 
 @pytest.mark.parametrize(

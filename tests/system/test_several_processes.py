@@ -46,10 +46,11 @@ async def test_cmd_5_another_process_starts_answers_cancels_and_lists(
     ("kind", "payload"),
     [
         ("dance", {}),
-        ("cancel", {}),
+        ("cancel", {"project_id": "p", "order": {}}),
         ("cancel", []),
+        ("start", {"project_id": "p", "order": {"workflow_id": "nothing", "input": {}}}),
         ("start", {"workflow_id": "nothing", "input": {}}),
-        ("answer", {"item_id": 7}),
+        ("answer", {"project_id": "p", "order": {"item_id": 7}}),
         ("event", None),
     ],
     ids=str,
@@ -79,7 +80,7 @@ async def test_a_client_hears_why_it_was_refused(store_url: str) -> None:
         assert refused.value.reason_code == "INPUT_REFUSED"
         with pytest.raises(RequestRefused) as refused:
             await client.cancel("nothing")
-        assert refused.value.reason_code == "RUN_NOT_LIVE"
+        assert refused.value.reason_code == "NOT_FOUND"
         await client.answer(item.id, 7)
         assert (await run.wait()).status == "completed"
 

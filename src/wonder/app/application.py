@@ -33,7 +33,9 @@ from wonder.coordinator.orders import (
 )
 from wonder.language.values import JsonValue
 from wonder.storage.errors import LeaseLost
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import RunHeader, load_header
+from wonder.storage.runs.own_runs import load_own_run
 from wonder.storage.runs.requests import put_request, wait_for_answer
 from wonder.storage.runs.triggering import firings_of_run, runs_triggered_by, trigger_status
 
@@ -107,12 +109,15 @@ class Application(OpenProject):
             self.engine.resources.forget_settings()
 
     async def workflow(self, name: str) -> "Workflow":
-        """Find a workflow by its name or id; raises NotFound."""
+        """Find a workflow of the project by its name or id; raises NotFound."""
         # They load pydantic, which reading commands do without.
         from wonder.definitions.records.workflows import Workflow
-        from wonder.storage.named_resources import load_resource
+        from wonder.storage.own_resources import find_own_resource
 
-        return await self.find_workflow(name) or await load_resource(self.store, Workflow, name)
+        workflow = await find_own_resource(self.store, Workflow, self.home.project_id, name)
+        if workflow is None:
+            raise NotFound("workflow", name)
+        return workflow
 
     async def find_workflow(self, name: str) -> "Workflow | None":
         """Find a workflow of the project by its name."""
@@ -125,9 +130,14 @@ class Application(OpenProject):
     async def start(
         self, workflow: "Workflow | str", input: JsonValue = None, *, idempotency_key: str | None = None
     ) -> Run:
-        """Start a run; durable when this returns. Raises WorkflowDisabled, InputRefused or IdempotencyKeyReused."""
+        """Start a run; durable when this returns.
+
+        Raises NotFound, WorkflowDisabled, InputRefused or IdempotencyKeyReused.
+        """
         if isinstance(workflow, str):
             workflow = await self.workflow(workflow)
+        if workflow.project_id != self.home.project_id:
+            raise NotFound("workflow", workflow.id)
         given = {} if input is None else input
         if engine := self.engine:
             # With the workflow at hand, which an order would have to load again.
@@ -139,7 +149,7 @@ class Application(OpenProject):
                     and engine.collaborators.starter.takes_on
                 ):
                     await engine.collaborators.recovery.resume(accepted.run_id)
-                return Run(accepted.run_id, self.wait)
+                return Run(accepted.run_id, self._wait)
         sources = self.claim.function_sources if self.claim else None
         order = StartRun(
             workflow_id=workflow.id, input=given, idempotency_key=idempotency_key, function_sources=sources
@@ -165,19 +175,19 @@ class Application(OpenProject):
         return self._started(await self.order(FireSchedule(schedule_id=schedule.id)))
 
     async def cancel(self, run_id: str, reason: str | None = None) -> None:
-        """End a run; raises RunNotLive."""
+        """End a run; raises NotFound or RunNotLive."""
         await self.order(CancelRun(run_id=run_id, reason=reason))
 
     async def pause(self, run_id: str) -> None:
-        """Let a run dispatch nothing more; raises RunNotLive."""
+        """Let a run dispatch nothing more; raises NotFound or RunNotLive."""
         await self.order(PauseRun(run_id=run_id))
 
     async def resume(self, run_id: str) -> None:
-        """Let a paused run go on; raises RunNotLive."""
+        """Let a paused run go on; raises NotFound or RunNotLive."""
         await self.order(ResumeRun(run_id=run_id))
 
     async def answer(self, item_id: str, value: JsonValue, *, by: str | None = None) -> None:
-        """Answer an inbox item; raises ItemClosed or InputRefused."""
+        """Answer an inbox item; raises NotFound, ItemClosed or InputRefused."""
         await self.order(AnswerItem(item_id=item_id, answer=value, by=by))
 
     async def send_event(
@@ -192,7 +202,6 @@ class Application(OpenProject):
         """Wake what waits for an event, or keep it so long for the first that comes; an `id` makes it count once."""
         await self.order(
             SendEvent(
-                project_id=self.home.project_id,
                 event=event,
                 key=key,
                 payload=payload,
@@ -209,18 +218,18 @@ class Application(OpenProject):
         if engine := self.engine:
             # When it lost its lease it has written nothing, so the one that has it now can do it instead.
             with suppress(EngineStopped, LeaseLost):
-                return await engine.collaborators.orders.carry_out(order)
+                return await engine.collaborators.orders.carry_out(order, self.home.project_id)
         return await self._request(order)
 
     def _started(self, result: Any) -> Run:
-        return Run(result["run_id"], self.wait)
+        return Run(result["run_id"], self._wait)
 
     async def _request(self, order: AnyOrder) -> JsonValue:
         """Hand an order to the process that runs the engine, and wait for its answer."""
         if self.claim is None:
             raise NoEngineHere(order.kind)
         request_id, now_ms = self.new_id(), SYSTEM_CLOCK.now_ms()
-        await put_request(self.store, request_id, order.kind, payload_of(order), now_ms)
+        await put_request(self.store, request_id, order.kind, payload_of(order, self.home.project_id), now_ms)
         answer = await wait_for_answer(self.store, request_id, seconds=_REQUEST_SECONDS, sleep=asyncio.sleep)
         if answer.error is not None:
             error: Any = answer.error
@@ -232,14 +241,17 @@ class Application(OpenProject):
 
     async def triggers(self, run_id: str) -> Triggered:
         """Say what a run's triggers have done, and which runs they have started; raises NotFound (PHS-6)."""
+        await load_own_run(self.store, self.home.project_id, run_id)
         firings = await firings_of_run(self.store, run_id)
-        if not firings:
-            await load_header(self.store, run_id)
         run_ids = [id async for id in runs_triggered_by(self.store, run_id)] if firings else []
         return Triggered(trigger_status(firings), run_ids, firings)
 
     async def wait(self, run_id: str) -> RunResult:
         """Wait until a run has ended; raises NotFound."""
+        await load_own_run(self.store, self.home.project_id, run_id)
+        return await self._wait(run_id)
+
+    async def _wait(self, run_id: str) -> RunResult:
         while True:
             # Asked for before looking, so that an end in between is not missed.
             engine = self.engine
@@ -268,8 +280,9 @@ class Application(OpenProject):
         None of it is stored, and a slow reader misses the oldest. While the engine is in another process, nothing is
         heard of it here.
         """
+        await load_own_run(self.store, self.home.project_id, run_id)
         engine = self.engine
-        ended = asyncio.create_task(self.wait(run_id))
+        ended = asyncio.create_task(self._wait(run_id))
         try:
             if engine is not None:
                 with engine.watchers.watch(run_id) as watcher:

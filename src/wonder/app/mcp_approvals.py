@@ -14,7 +14,7 @@ from wonder.definitions.records.tenancy import WorkspaceSettings
 from wonder.definitions.records.workflows import Workflow
 from wonder.phases.needs import needs
 from wonder.storage.mcp_approvals import forget_approvals, is_approved, put_approval, servers_of_workflow
-from wonder.storage.named_resources import find_resource, load_resource
+from wonder.storage.own_resources import find_own_resource
 from wonder.storage.resource_errors import NotFound as NotFound
 from wonder.storage.tenancy import change_workspace_settings, load_workspace
 
@@ -139,13 +139,7 @@ async def forget(app: OpenProject, name: str) -> tuple[int, bool]:
 
 
 async def _stored(app: OpenProject, name: str) -> McpServer | None:
-    if found := await find_resource(app.store, McpServer, app.home.project_id, name):
-        return found
-    try:
-        by_id = await load_resource(app.store, McpServer, name)
-    except NotFound:
-        return None
-    return by_id if by_id.project_id == app.home.project_id else None
+    return await find_own_resource(app.store, McpServer, app.home.project_id, name)
 
 
 def _with_list(settings: WorkspaceSettings, names: list[str]) -> WorkspaceSettings:

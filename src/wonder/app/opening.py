@@ -26,7 +26,9 @@ from wonder.storage.store import NewId, Store, UtcNow
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from wonder.actions.functions.functions import FunctionRegistry
     from wonder.app.engine import Runs
+    from wonder.objects.store import Objects
     from wonder.storage.secret_keys import KeySource
 
 # Between two of these the loop has a turn, so that none should take much longer than 10 ms.
@@ -60,9 +62,14 @@ async def open_wonder(
     runs: "Runs" = "all",
     lease_ms: int | None = None,
     objects: str | None = None,
+    workspace: str | None = None,
+    project: str | None = None,
     application: type[Application] = Application,
 ) -> AsyncIterator[Application]:
-    """Open a database, and run its engine in this process unless another one does.
+    """Open a project of a database, and run the database's engine in this process unless another one does.
+
+    `workspace` and `project` choose the project by name or id; without them it is `default` in `default`. All that is
+    deployed, started and found belongs to it. The engine runs the runs of all projects.
 
     `python` actions may call `functions`, by their names, and the functions of `modules` that are marked
     `@wonder.function` or listed in `__all__`; a module is named or given itself, and named ones are looked for in
@@ -84,10 +91,6 @@ async def open_wonder(
             # What was imported above.
             from wonder.actions.files.private_places import kept_private
             from wonder.actions.functions.functions import FunctionRegistry
-            from wonder.app.engine_claim import claim_engine
-            from wonder.app.log_writing import kept_logs
-            from wonder.app.vectors import vectors_of
-            from wonder.storage.runs.leases import LEASE_MS
 
             registry = FunctionRegistry(names, roots, folders)
             for name, function in (functions or {}).items():
@@ -95,21 +98,46 @@ async def open_wonder(
             store = await opening
             with kept_private(private_places(url, contents), [*roots, *folders]):
                 async with (
-                    app_on(store, url, objects=objects, local=runs == "own", application=application) as app,
-                    kept_logs(store, new_ulid) as logs,
-                    claim_engine(
+                    app_on(
                         store,
-                        registry,
-                        new_ulid,
-                        runs=runs,
-                        lease_ms=LEASE_MS if lease_ms is None else lease_ms,
-                        keys=app.keys,
-                        objects=contents,
-                        vectors=vectors_of(url, store),
-                        logs=logs,
-                    ) as app.claim,
+                        url,
+                        objects=objects,
+                        workspace=workspace,
+                        project=project,
+                        local=runs == "own",
+                        application=application,
+                    ) as app,
+                    _claimed(app, registry, contents, runs, lease_ms),
                 ):
                     yield app
+
+
+@asynccontextmanager
+async def _claimed(
+    app: Application, registry: "FunctionRegistry", contents: "Objects", runs: "Runs", lease_ms: int | None
+) -> AsyncIterator[None]:
+    """Run the engine in this process, or as soon as the one that runs it ends."""
+    # What `open_wonder` has imported.
+    from wonder.app.engine_claim import claim_engine
+    from wonder.app.log_writing import kept_logs
+    from wonder.app.vectors import vectors_of
+    from wonder.storage.runs.leases import LEASE_MS
+
+    async with (
+        kept_logs(app.store, new_ulid) as logs,
+        claim_engine(
+            app.store,
+            registry,
+            new_ulid,
+            runs=runs,
+            lease_ms=LEASE_MS if lease_ms is None else lease_ms,
+            keys=app.keys,
+            objects=contents,
+            vectors=vectors_of(app.url, app.store),
+            logs=logs,
+        ) as app.claim,
+    ):
+        yield
 
 
 @asynccontextmanager
@@ -118,6 +146,8 @@ async def open_app(
     *,
     create: bool = True,
     objects: str | None = None,
+    workspace: str | None = None,
+    project: str | None = None,
     fleeting: bool = False,
     clock: UtcNow = utc_now,
     new_id: NewId = new_ulid,
@@ -129,7 +159,15 @@ async def open_app(
     store = await open_store(url, create=create, clock=clock)
     try:
         async with app_on(
-            store, url, objects=objects, clock=clock, new_id=new_id, local=True, fleeting=fleeting
+            store,
+            url,
+            objects=objects,
+            workspace=workspace,
+            project=project,
+            clock=clock,
+            new_id=new_id,
+            local=True,
+            fleeting=fleeting,
         ) as app:
             yield app
     finally:
@@ -142,17 +180,20 @@ async def app_on(
     url: str,
     *,
     objects: str | None = None,
+    workspace: str | None = None,
+    project: str | None = None,
     clock: UtcNow = utc_now,
     new_id: NewId = new_ulid,
     local: bool = False,
     fleeting: bool = False,
     application: type[Application] = Application,
 ) -> AsyncIterator[Application]:
-    """Use a database that is open, in its default workspace and project."""
+    """Use a database that is open, in the project that is chosen; raises NotFound."""
     # Imported here, because it takes long, and a database can be opened meanwhile.
-    from wonder.storage.tenancy import ensure_default
+    from wonder.storage.tenancy import ensure_default, find_home
 
-    home = await ensure_default(store, clock=clock, new_id=new_id, fleeting=fleeting)
+    default = await ensure_default(store, clock=clock, new_id=new_id, fleeting=fleeting)
+    home = await find_home(store, default, workspace, project)
     app = application(store, home, clock, new_id, lambda: _keys(url), local=local, url=url, objects_url=objects)
     try:
         yield app

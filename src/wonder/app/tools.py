@@ -26,8 +26,7 @@ from wonder.language.redaction import Redactor
 from wonder.language.schemas import closest
 from wonder.language.values import JsonValue, check_value
 from wonder.phases.known import ToolName, ToolSchemas, Unchecked
-from wonder.storage.named_resources import find_resource, load_resource
-from wonder.storage.resource_errors import NotFound
+from wonder.storage.own_resources import find_own_resource
 from wonder.storage.store import NewId, Store, UtcNow
 from wonder.storage.tool_schemas import Tools, load_tool_schemas, put_tool_schemas
 
@@ -137,13 +136,7 @@ class ToolDirectory:
         )
 
     async def _own(self, name: str) -> McpServer | None:
-        if found := await find_resource(self._store, McpServer, self._project_id, name):
-            return found
-        try:
-            by_id = await load_resource(self._store, McpServer, name)
-        except NotFound:
-            return None
-        return by_id if by_id.project_id == self._project_id else None
+        return await find_own_resource(self._store, McpServer, self._project_id, name)
 
 
 class _Asking:

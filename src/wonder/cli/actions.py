@@ -14,7 +14,7 @@ from textwrap import fill
 
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_json, print_output, print_table, visible
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.stored import StoredCommands, add_filter_options, is_filtered
 from wonder.cli.subcommands import add_command, add_json_option
 from wonder.errors import WonderError
@@ -40,7 +40,7 @@ def configure(parser: ArgumentParser) -> None:
     show = add_command(commands, "show", "show a kind of action with an example, or a stored action")
     show.add_argument("name", metavar="KIND | NAME[@VERSION]", help="a kind, such as http_request, or a stored action")
     add_json_option(show)
-    add_database_option(show)
+    add_project_options(show)
 
 
 def run(given: Namespace) -> int:
@@ -70,7 +70,7 @@ async def _list(given: Namespace) -> int:
 async def _stored_actions(given: Namespace, *, needed: bool) -> StoredPage:
     """Give the stored actions; none if they are not needed and there is no database yet."""
     try:
-        async with open_app(database_setting(given.db).value, create=False) as app:
+        async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
             return await _STORED.page(app, given)
     except WonderError as error:
         if needed or error.code != "DATABASE_UNREACHABLE":
@@ -88,7 +88,7 @@ async def _show(given: Namespace) -> int:
             _print_kind(kind)
         return 0
     try:
-        async with open_app(database_setting(given.db).value, create=False) as app:
+        async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
             await _STORED.show(app, given)
     except WonderError as error:
         if error.code not in ("DATABASE_UNREACHABLE", "NOT_FOUND"):

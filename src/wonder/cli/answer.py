@@ -20,7 +20,7 @@ from wonder.app.opening import open_app, open_wonder
 from wonder.cli.asking import Asker, is_terminal
 from wonder.cli.engine_note import CONTINUE
 from wonder.cli.output import color, print_output, visible_lines
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_json_option
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue, parse_json
@@ -35,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("answer", metavar="JSON", nargs="?", help="the answer (default: you are asked for it)")
     parser.add_argument("--by", metavar="NAME", default=None, help="the person who answers (default: your user name)")
     add_json_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
 
 
 def run(given: Namespace) -> int:
@@ -60,7 +60,7 @@ class NoAnswer(WonderError):
 
 
 async def _question(given: Namespace) -> Question:
-    async with open_app(database_setting(given.db).value, create=False) as app:
+    async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
         return await show_question(app, OneQuestion(item_id=given.item))
 
 
@@ -75,7 +75,7 @@ def _ask(question: Question) -> JsonValue:
 
 async def _run(given: Namespace, value: JsonValue) -> int:
     order = AnswerItem(item_id=given.item, answer=value, by=given.by or getpass.getuser())
-    async with open_wonder(database_setting(given.db).value, runs="none") as wonder:
+    async with open_wonder(database_setting(given.db).value, runs="none", **tenant_setting(given)) as wonder:
         answered = await answer_item(wonder, order)
     if given.json:
         print_output(answered)

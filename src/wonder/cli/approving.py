@@ -6,13 +6,14 @@ import shlex
 import shutil
 import sys
 import termios
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from wonder.actions.mcp.permission import ascii_json, folder_here, shown_command
 from wonder.app.given_files import is_there
+from wonder.cli.settings import database_setting, tenant_setting
 from wonder.definitions.records.resources import HttpServer, StdioServer
 from wonder.errors import WonderError
 
@@ -54,14 +55,14 @@ def add_allow_mcp_option(parser: ArgumentParser) -> None:
     )
 
 
-async def unapproved(url: str, in_file: Servers, named: Collection[str], allowed: Collection[str]) -> Servers:
+async def unapproved(given: Namespace, in_file: Servers, named: Collection[str], allowed: Collection[str]) -> Servers:
     """Open the database and call `unapproved_in`; without a database, nothing is approved yet."""
     # They take time to load, and most commands approve nothing.
     from wonder.app.mcp_approvals import NotFound
     from wonder.app.opening import DatabaseUnreachable, open_app
 
     try:
-        async with open_app(url, create=False) as app:
+        async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
             return await unapproved_in(app, in_file, named, allowed)
     except DatabaseUnreachable:
         if missing := [name for name in allowed if name not in in_file]:
@@ -87,22 +88,22 @@ async def unapproved_in(
     return {**await unapproved_commands(app, used), **await servers_called(app, allowed, in_file)}
 
 
-def approve_commands(url: str, servers: Servers, allowed: Collection[str]) -> None:
+def approve_commands(given: Namespace, servers: Servers) -> None:
     """Ask a person to approve servers, and store the approvals; raises NotApproved for the first that is declined.
 
     Called outside of the event loop, so that an interrupt ends the question.
     """
     if servers:
-        confirm({name: one for name, one in servers.items() if isinstance(one, StdioServer)}, allowed)
-        asyncio.run(_remember(url, servers))
+        confirm({name: one for name, one in servers.items() if isinstance(one, StdioServer)}, given.allow_mcp)
+        asyncio.run(_remember(given, servers))
 
 
-async def _remember(url: str, servers: Servers) -> None:
+async def _remember(given: Namespace, servers: Servers) -> None:
     # As in `unapproved`.
     from wonder.app.mcp_approvals import approve
     from wonder.app.opening import open_app
 
-    async with open_app(url) as app:
+    async with open_app(database_setting(given.db).value, **tenant_setting(given)) as app:
         # Exactly what was shown: the server of this name may have changed meanwhile.
         await approve(app, servers)
 

@@ -17,7 +17,13 @@ from wonder.app.application import Application
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_output, print_table, visible, visible_json
 from wonder.cli.run_headers import shown_time
-from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
+from wonder.cli.settings import (
+    add_objects_option,
+    add_project_options,
+    database_setting,
+    objects_setting,
+    tenant_setting,
+)
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options
 from wonder.errors import WonderError
 from wonder.operations.artifacts import ListArtifacts, OneArtifact, artifact_content, list_artifacts, show_artifact
@@ -55,7 +61,7 @@ def configure(parser: ArgumentParser) -> None:
     for command in (listing, show):
         add_json_option(command)
     for command in commands.choices.values():
-        add_database_option(command)
+        add_project_options(command)
 
 
 def run(given: Namespace) -> int:
@@ -66,7 +72,9 @@ def run(given: Namespace) -> int:
 
 async def _run(given: Namespace) -> None:
     objects = objects_setting(given.objects) if given.command == "get" else None
-    async with open_app(database_setting(given.db).value, create=False, objects=objects) as app:
+    async with open_app(
+        database_setting(given.db).value, create=False, objects=objects, **tenant_setting(given)
+    ) as app:
         await _DOES[given.command](app, given)
 
 

@@ -18,7 +18,7 @@ from wonder.cli.approving import add_allow_mcp_option
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.files import read_definition_file
 from wonder.cli.output import color, count, print_faults, print_output, visible
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_json_option
 from wonder.cli.validate import summary
 from wonder.operations.definition_files import DefinitionFile
@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_json_option(parser)
     add_allow_mcp_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
 
 
 def run(given: Namespace) -> int:
@@ -42,7 +42,7 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace, files: list[DefinitionFile]) -> int:
-    async with open_app(database_setting(given.db).value) as app:
+    async with open_app(database_setting(given.db).value, **tenant_setting(given)) as app:
         deployment = await deploy_files(app, files, given.allow_mcp)
         if given.json:
             print_output(deployment)

@@ -24,13 +24,15 @@ from wonder.cli.engine_note import HOW, awaited
 from wonder.cli.output import color, count, print_json, print_table, visible
 from wonder.cli.settings import (
     Setting,
-    add_database_option,
     add_objects_option,
+    add_project_options,
     database_setting,
     modules_origin,
     objects_origin,
     objects_setting,
     reader_url,
+    tenant_origins,
+    tenant_setting,
 )
 from wonder.cli.subcommands import add_json_option
 from wonder.operations.declaring import NoInput
@@ -40,7 +42,7 @@ from wonder.operations.diagnosis import Diagnosis, ToolState, diagnose, without_
 def configure(parser: ArgumentParser) -> None:
     """Take the database."""
     add_json_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
     add_objects_option(parser)
 
 
@@ -52,7 +54,9 @@ def run(given: Namespace) -> int:
 async def _run(given: Namespace) -> int:
     database = database_setting(given.db)
     try:
-        async with open_app(database.value, create=False, objects=objects_setting(given.objects)) as app:
+        async with open_app(
+            database.value, create=False, objects=objects_setting(given.objects), **tenant_setting(given)
+        ) as app:
             found = await diagnose(app, NoInput())
     except DatabaseUnreachable as error:
         if not given.json:
@@ -71,6 +75,7 @@ def _settings(address: str, database: Setting, given: Namespace) -> dict[str, Se
     """Give the settings; the address is without the password that a setting may have."""
     settings = {
         "database_url": Setting(address, database.origin),
+        **tenant_origins(given),
         "objects_url": objects_origin(given.objects),
         "modules": modules_origin(),
     }

@@ -12,7 +12,7 @@ from argparse import ArgumentParser, Namespace
 from wonder.app.opening import open_wonder
 from wonder.cli.engine_note import CONTINUE
 from wonder.cli.output import color, print_output
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option
 from wonder.language.values import JsonValue, parse_json
 from wonder.operations.run_orders import EVENT_TTL_SECONDS, OutsideEvent, send_event
@@ -41,7 +41,7 @@ def configure(parser: ArgumentParser) -> None:
         help="keep the event for this long if nothing waits for it (default: a day)",
     )
     add_json_option(send)
-    add_database_option(send)
+    add_project_options(send)
 
 
 def run(given: Namespace) -> int:
@@ -51,7 +51,7 @@ def run(given: Namespace) -> int:
 
 async def _run(given: Namespace, payload: JsonValue) -> int:
     event = OutsideEvent(event=given.event, key=given.key, payload=payload, id=given.id, ttl_seconds=given.ttl)
-    async with open_wonder(database_setting(given.db).value, runs="none") as wonder:
+    async with open_wonder(database_setting(given.db).value, runs="none", **tenant_setting(given)) as wonder:
         sent = await send_event(wonder, event)
     if given.json:
         print_output(sent)

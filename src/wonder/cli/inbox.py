@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_output, visible_lines
 from wonder.cli.questions import answer_lines
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_json_option, add_page_options
 from wonder.operations.inbox import ListInbox, list_inbox
 from wonder.operations.run_records import Question
@@ -16,7 +16,7 @@ def configure(parser: ArgumentParser) -> None:
     """Take a page."""
     add_page_options(parser)
     add_json_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
 
 
 def run(given: Namespace) -> int:
@@ -25,7 +25,7 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> int:
-    async with open_app(database_setting(given.db).value, create=False) as app:
+    async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
         page = await list_inbox(app, ListInbox(limit=given.limit, cursor=given.cursor))
     if given.json:
         print_output(page)

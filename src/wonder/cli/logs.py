@@ -15,7 +15,13 @@ from wonder.app.application import Application
 from wonder.app.opening import open_app
 from wonder.cli.moments import moment
 from wonder.cli.output import JsonList, color, visible, visible_json, visible_lines
-from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
+from wonder.cli.settings import (
+    add_objects_option,
+    add_project_options,
+    database_setting,
+    objects_setting,
+    tenant_setting,
+)
 from wonder.cli.subcommands import add_json_option
 from wonder.clock import SYSTEM_CLOCK
 from wonder.operations.logs import LEVEL_NAMES, PAGE_MAX, ListLogs, LogMessage, WhichLogs, follow_logs, list_logs
@@ -50,7 +56,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_json_option(parser)
     add_objects_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
 
 
 def run(given: Namespace) -> int:
@@ -60,7 +66,7 @@ def run(given: Namespace) -> int:
 
 async def _run(given: Namespace) -> int:
     url, objects = database_setting(given.db).value, objects_setting(given.objects)
-    async with open_app(url, create=False, objects=objects) as app:
+    async with open_app(url, create=False, objects=objects, **tenant_setting(given)) as app:
         which: dict[str, Any] = {"run_id": given.run, "node": given.node, "level": given.level}
         which |= {"since_ms": given.since, "until_ms": given.until}
         if not given.follow:

@@ -30,6 +30,8 @@ COMMANDS = {
     "schedules": "start workflows at planned times: create, list, pause, delete and run schedules",
     "actions": "list and show the available kinds of action, with an example of each, and the stored actions",
     "secrets": "store, list and delete secrets (API keys, passwords), and rotate their encryption key",
+    "projects": "create, list, rename, archive and restore the projects of a workspace",
+    "workspaces": "create, list, rename, archive and restore workspaces",
     "project": "show and change the settings of the project: budget, limits, defaults",
     "workspace": "show and change the settings that apply to all projects of the workspace",
     "mcp": "list and approve MCP servers, and show their tools",
@@ -54,6 +56,8 @@ Runs continue only while a process runs the engine. `wonder run` runs it until i
 `wonder schedules run` runs it for all runs, schedules and triggers until it is interrupted.
 Data is stored in .wonder/ in the working directory, unless --db, WONDER_DATABASE_URL or `database_url` in wonder.toml
 names another database (sqlite:///path/to/file.db or postgresql://user@host/name).
+Commands use the project `default` of the workspace `default`, unless --project and --workspace, WONDER_PROJECT and
+WONDER_WORKSPACE, or `project` and `workspace` in wonder.toml name others.
 `wonder COMMAND --help` describes a command."""
 
 
@@ -189,6 +193,10 @@ _LISTS = {
     "artifact type": "artifact-types list",
     "model profile": "models list",
     "vector index": "vectors list",
+    "workspace": "workspaces list",
+    "archived workspace": "workspaces list --archived",
+    "project": "projects list",
+    "archived project": "projects list --archived",
 }
 
 

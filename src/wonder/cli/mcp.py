@@ -18,7 +18,7 @@ from wonder.app.opening import open_app
 from wonder.cli import mcp_approvals
 from wonder.cli.approving import add_allow_mcp_option, approve_commands, unapproved
 from wonder.cli.output import color, print_json, print_output, print_table, visible
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options
 from wonder.language.schemas import describe
 from wonder.operations.mcp_servers import (
@@ -54,19 +54,18 @@ def configure(parser: ArgumentParser) -> None:
     mcp_approvals.configure(allow, forget)
     for command in (listing, tools, approvals, allow, forget):
         add_json_option(command)
-        add_database_option(command)
+        add_project_options(command)
 
 
 def run(given: Namespace) -> int:
     """Run one of the commands."""
     if given.command == "tools":
-        url = database_setting(given.db).value
-        approve_commands(url, asyncio.run(unapproved(url, {}, [given.server], given.allow_mcp)), given.allow_mcp)
+        approve_commands(given, asyncio.run(unapproved(given, {}, [given.server], given.allow_mcp)))
     return asyncio.run(_run(given))
 
 
 async def _run(given: Namespace) -> int:
-    async with open_app(database_setting(given.db).value, create=False) as app:
+    async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
         if given.command in ("approvals", "allow", "forget"):
             return await mcp_approvals.run(app, given)
         if given.command == "list":

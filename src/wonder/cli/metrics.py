@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_output, print_table
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.observe.metrics import sparkline
 from wonder.operations.declaring import NoInput
 from wonder.operations.metrics import MetricSeries, MetricsQuestion, MetricStep, show_metrics, show_prometheus
@@ -33,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
         "--prometheus", action="store_true", help="print the totals of all metrics in the text format of Prometheus"
     )
     shape.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_database_option(parser)
+    add_project_options(parser)
 
 
 def run(given: Namespace) -> int:
@@ -42,7 +42,7 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> int:
-    async with open_app(database_setting(given.db).value, create=False) as app:
+    async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
         if given.prometheus:
             print((await show_prometheus(app, NoInput())).text, end="")
             return 0

@@ -11,6 +11,7 @@ from wonder.cli.live_view import watch
 from wonder.cli.output import color, count, print_json, print_output, visible
 from wonder.cli.report import follow_run
 from wonder.cli.run_lists import add_filter_options, print_runs, which_runs, written_options
+from wonder.cli.settings import tenant_setting
 from wonder.errors import WonderError
 from wonder.operations.outputs import as_json
 from wonder.operations.retries import RetryRuns, RunsToRetry, retry_runs, runs_to_retry
@@ -58,7 +59,7 @@ async def retry(opened: AbstractAsyncContextManager[Application], url: str, give
     if given.yes:
         async with opened as wonder:
             return await _retry_all(wonder, given)
-    async with open_app(url, create=False) as app:
+    async with open_app(url, create=False, **tenant_setting(given)) as app:
         found = await runs_to_retry(app, WhichRuns(**which_runs(given)))
     if given.json:
         print_output(found)

@@ -28,12 +28,13 @@ from wonder.cli.output import print_faults, print_json, visible_lines
 from wonder.cli.report import follow_run, print_kept
 from wonder.cli.run_headers import shown_time
 from wonder.cli.settings import (
-    add_database_option,
     add_modules_option,
     add_objects_option,
+    add_project_options,
     database_setting,
     modules_setting,
     objects_setting,
+    tenant_setting,
 )
 from wonder.cli.subcommands import add_wait_option
 from wonder.cli.validate import summary
@@ -61,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
     add_wait_option(parser)
     parser.add_argument("--json", action="store_true", help="print run_id, status, output and error as JSON")
     add_allow_mcp_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
     add_objects_option(parser)
     add_modules_option(parser)
 
@@ -72,7 +73,7 @@ def run(given: Namespace) -> int:
         try:
             run_input = read_input(given.input)
             workflow, servers = asyncio.run(_find_stored(given))
-            approve_commands(database_setting(given.db).value, servers, given.allow_mcp)
+            approve_commands(given, servers)
             return asyncio.run(_run_stored(given, workflow, run_input))
         except WonderError as error:
             return _refuse(given, [], given.file, error)
@@ -82,7 +83,7 @@ def run(given: Namespace) -> int:
     try:
         run_input = read_input(given.input)
         folder = Path(given.file).resolve().parent if given.file != "-" else Path.cwd()
-        approve_commands(database_setting(given.db).value, _servers(given, file.loaded), given.allow_mcp)
+        approve_commands(given, _servers(given, file.loaded))
         return asyncio.run(_run(given, file.loaded, file.lines, file.name, run_input, folder))
     except WonderError as error:
         return _refuse(given, file.lines, file.name, error)
@@ -101,6 +102,7 @@ async def _run(
         import_roots=[folder, Path.cwd()],
         runs="own",
         objects=objects,
+        **tenant_setting(given),
     ) as wonder:
         deployed, warnings = await wonder.deploy_loaded(loaded, allow_mcp=given.allow_mcp)
         if deployed.main is None:
@@ -121,13 +123,13 @@ def _servers(given: Namespace, loaded: Loaded) -> Servers:
     in_file, named, allowed = servers_in(loaded), servers_named_in(loaded), readable(loaded, given.allow_mcp)
     if not (in_file or named or allowed):
         return {}
-    return asyncio.run(unapproved(database_setting(given.db).value, in_file, named, allowed))
+    return asyncio.run(unapproved(given, in_file, named, allowed))
 
 
 async def _find_stored(given: Namespace) -> tuple[Workflow, Servers]:
     """Find a workflow that is stored, and the MCP servers that have to be approved before it may run."""
     try:
-        async with open_app(database_setting(given.db).value, create=False) as app:
+        async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
             workflow = await app.find_workflow(given.file)
             if workflow is not None:
                 from wonder.app.mcp_approvals import servers_named_by  # takes long to load, as above
@@ -144,7 +146,9 @@ async def _run_stored(given: Namespace, workflow: Workflow, run_input: JsonValue
     url, objects = database_setting(given.db).value, objects_setting(given.objects)
     # The workflow may be anybody's: no modules but those that were named, unlike a file that a person has before them.
     modules = modules_setting(given.module)
-    async with open_wonder(url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects) as wonder:
+    async with open_wonder(
+        url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects, **tenant_setting(given)
+    ) as wonder:
         return await _start(given, wonder, workflow, run_input)
 
 

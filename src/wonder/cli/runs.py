@@ -18,12 +18,13 @@ from wonder.cli.run_details import print_details
 from wonder.cli.run_headers import shown_time
 from wonder.cli.run_lists import add_filter_options, list_runs
 from wonder.cli.settings import (
-    add_database_option,
     add_modules_option,
     add_objects_option,
+    add_project_options,
     database_setting,
     modules_setting,
     objects_setting,
+    tenant_setting,
 )
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options, add_wait_option
 from wonder.language.values import encode_json, parse_json
@@ -103,7 +104,7 @@ def configure(parser: ArgumentParser) -> None:
         add_wait_option(commands.choices[name])
     for command in commands.choices.values():
         add_json_option(command)
-        add_database_option(command)
+        add_project_options(command)
 
 
 def run(given: Namespace) -> int:
@@ -112,19 +113,19 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> int:
-    url = database_setting(given.db).value
+    url, tenant = database_setting(given.db).value, tenant_setting(given)
     if given.command in _LOOKS:
-        async with open_app(url, create=False) as app:
+        async with open_app(url, create=False, **tenant) as app:
             return await _LOOKS[given.command](app, given)
     if given.command in ("retry", "fork"):
         # Run to its end here, as `wonder run NAME` does.
         objects, modules = objects_setting(given.objects), modules_setting(given.module)
-        opened = open_wonder(url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects)
+        opened = open_wonder(url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects, **tenant)
         if given.command == "retry":
             return await retrying.retry(opened, url, given)
         async with opened as wonder:
             return await _fork(wonder, given)
-    async with open_wonder(url, runs="none") as wonder:
+    async with open_wonder(url, runs="none", **tenant) as wonder:
         await _order(wonder, given)
     return 0
 

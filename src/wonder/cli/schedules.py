@@ -20,12 +20,13 @@ from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.run import read_input
 from wonder.cli.settings import (
-    add_database_option,
     add_modules_option,
     add_objects_option,
+    add_project_options,
     database_setting,
     modules_setting,
     objects_setting,
+    tenant_setting,
 )
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options
 from wonder.language.values import encode_json
@@ -82,7 +83,7 @@ def configure(parser: ArgumentParser) -> None:
     commands.choices["next"].add_argument("--count", metavar="N", type=int, default=5, help="show N times (default 5)")
     for command in commands.choices.values():
         add_json_option(command)
-        add_database_option(command)
+        add_project_options(command)
 
 
 def _configure_create(parser: ArgumentParser) -> None:
@@ -144,26 +145,26 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> int:
-    url = database_setting(given.db).value
+    url, tenant = database_setting(given.db).value, tenant_setting(given)
     if given.command == "fire":
-        async with open_wonder(url, runs="none") as wonder:
+        async with open_wonder(url, runs="none", **tenant) as wonder:
             started = await fire_schedule(wonder, OneSchedule(name=given.name))
         if given.json:
             print_output(started)
             return 0
         print(f"{color('good', '✓')} started {started.run_id}")
-        async with open_app(url) as app:  # after this command has closed its own engine, which runs no tasks
+        async with open_app(url, **tenant) as app:  # after this command has closed its own engine, which runs no tasks
             await print_if_nobody_runs(app, "the run continues")
         return 0
     if given.command == "run":
         objects, modules = objects_setting(given.objects), modules_setting(given.module)
-        async with open_wonder(url, modules=modules, module_folders=[Path.cwd()], objects=objects) as wonder:
+        async with open_wonder(url, modules=modules, module_folders=[Path.cwd()], objects=objects, **tenant) as wonder:
             state = (
                 "the engine runs here" if wonder.engine else "another process runs the engine; waiting for it to end"
             )
             print(state, flush=True)
             await asyncio.Event().wait()
-    async with open_app(url, create=given.command == "create") as app:
+    async with open_app(url, create=given.command == "create", **tenant) as app:
         await _DOES[given.command](app, given)
     return 0
 

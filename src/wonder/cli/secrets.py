@@ -3,8 +3,8 @@
   wonder secrets set API_TOKEN --for-host api.example.com          asks for the value
   wonder secrets set API_TOKEN --for-host api.example.com < file   reads it from standard input
 
-A secret belongs to the project, or with --workspace to all projects of the workspace; the project's secret is used if
-both exist. The value is typed at a prompt, or read from standard input or a file. It can't be given on the command
+A secret belongs to the project, or with --all-projects to all projects of the workspace; the project's secret is used
+if both exist. The value is typed at a prompt, or read from standard input or a file. It can't be given on the command
 line, which other users of the machine can see. It is encrypted with the key in WONDER_SECRET_KEY, or in the file `key`
 next to the database (.wonder/key for PostgreSQL), which is created when it is first needed. Keep a copy of the key:
 without it, no secret can be decrypted.
@@ -28,7 +28,7 @@ from typing import Any
 from wonder.app.application import Application
 from wonder.app.opening import open_app
 from wonder.cli.output import color, count, print_output, print_table
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option
 from wonder.operations.declaring import NoInput
 from wonder.operations.outputs import Output
@@ -72,19 +72,19 @@ def configure(parser: ArgumentParser) -> None:
     delete = add_command(commands, "delete", "delete a secret")
     delete.add_argument("name", metavar="NAME", help="the name of the secret")
     for command in (store, scoped, delete):
-        scope = command.add_mutually_exclusive_group()
-        for name, text in (
-            ("project", "a secret of the project (default)"),
-            ("workspace", "a secret of the workspace"),
-        ):
-            scope.add_argument(
-                f"--{name}", action="store_const", const=name, dest="scope", default="project", help=text
-            )
+        command.add_argument(
+            "--all-projects",
+            action="store_const",
+            const="workspace",
+            dest="scope",
+            default="project",
+            help="a secret of the workspace, for all of its projects (default: one of the project)",
+        )
     listing = add_command(commands, "list", "list the names and scopes of all secrets, never their values")
     rotate = add_command(commands, "rotate", "create a new encryption key, and encrypt all secrets with it")
     for command in (store, scoped, listing, delete, rotate):
         add_json_option(command)
-        add_database_option(command)
+        add_project_options(command)
 
 
 def run(given: Namespace) -> int:
@@ -94,7 +94,9 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace, value: str) -> int:
-    async with open_app(database_setting(given.db).value, create=given.command == "set") as app:
+    async with open_app(
+        database_setting(given.db).value, create=given.command == "set", **tenant_setting(given)
+    ) as app:
         await _DOES[given.command](app, given, value)
     return 0
 

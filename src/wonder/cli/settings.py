@@ -2,10 +2,10 @@
 
 import os
 import tomllib
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from wonder.app.given_files import FileTooLarge, read_given_file
 from wonder.errors import WonderError
@@ -15,8 +15,12 @@ VARIABLE = "WONDER_DATABASE_URL"
 OBJECTS_VARIABLE = "WONDER_OBJECTS_URL"
 MODULES_VARIABLE = "WONDER_MODULES"
 READER_VARIABLE = "WONDER_READER_URL"
+WORKSPACE_VARIABLE = "WONDER_WORKSPACE"
+PROJECT_VARIABLE = "WONDER_PROJECT"
 FILE = "wonder.toml"
-_NAMES = frozenset({"database_url", "modules", "objects_url", "reader_url"})  # all that FILE may hold
+_NAMES = frozenset(
+    {"database_url", "modules", "objects_url", "project", "reader_url", "workspace"}
+)  # all that FILE may hold
 # tomllib takes quadratic time for a key of very many parts: about a second for this size.
 FILE_BYTES_MAX = 20_000
 
@@ -40,6 +44,48 @@ def add_database_option(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--db", metavar="URL", help=f"URL of the database (default: {VARIABLE}, wonder.toml, or .wonder/wonder.db)"
     )
+
+
+def add_project_options(parser: ArgumentParser) -> None:
+    """Add the options that name the database, and in it the workspace and the project."""
+    add_database_option(parser)
+    for name, variable in (("workspace", WORKSPACE_VARIABLE), ("project", PROJECT_VARIABLE)):
+        parser.add_argument(
+            f"--{name}", metavar="NAME", help=f"the {name} (default: {variable}, wonder.toml, or 'default')"
+        )
+
+
+class Tenant(TypedDict):
+    """The workspace and the project to use, by name or id; None is the default."""
+
+    workspace: str | None
+    project: str | None
+
+
+def tenant_setting(given: Namespace) -> Tenant:
+    """Return the workspace and the project to use."""
+    found = tenant_origins(given)
+    workspace, project = (None if one.origin == "default" else one.value for one in found.values())
+    return Tenant(workspace=workspace, project=project)
+
+
+def tenant_origins(given: Namespace) -> dict[str, Setting]:
+    """Return the workspace and the project to use, and the origin of each setting."""
+    return {
+        "workspace": _tenant("workspace", given.workspace, WORKSPACE_VARIABLE),
+        "project": _tenant("project", given.project, PROJECT_VARIABLE),
+    }
+
+
+def _tenant(name: str, flag: str | None, variable: str) -> Setting:
+    if flag:
+        return Setting(flag, f"--{name}")
+    if from_environment := os.environ.get(variable):
+        return Setting(from_environment, variable)
+    value = _settings_of_file().get(name)
+    if value is not None and (not isinstance(value, str) or not value):
+        raise BadSettings(f"'{name}' in {FILE} must be the name of a {name}, such as \"orders\"")
+    return Setting(value, FILE) if value else Setting("default", "default")
 
 
 def add_objects_option(parser: ArgumentParser) -> None:

@@ -10,7 +10,7 @@ import yaml
 from wonder.app.application import Application
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_output, print_table, visible
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options
 from wonder.operations.stored import ListStored, ListTagged, ShowStored, Stored, StoredDetails, StoredPage
 
@@ -40,14 +40,14 @@ class StoredCommands:
         metavar = "[LIBRARY/]NAME[@VERSION]" if self.stored.has_versions else "NAME"
         show.add_argument("name", metavar=metavar, help="its name or its id")
         add_json_option(show)
-        add_database_option(show)
+        add_project_options(show)
 
     def run(self, given: Namespace) -> int:
         """Run one of the commands."""
         return asyncio.run(self._run(given))
 
     async def _run(self, given: Namespace) -> int:
-        async with open_app(database_setting(given.db).value, create=False) as app:
+        async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
             await (self.list(app, given) if given.command == "list" else self.show(app, given))
         return 0
 
@@ -108,7 +108,7 @@ def add_filter_options(parser: ArgumentParser, *, has_tags: bool) -> None:
     parser.add_argument("--archived", action="store_true", help="list what is archived")
     add_page_options(parser)
     add_json_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
 
 
 def is_filtered(given: Namespace) -> bool:

@@ -25,6 +25,11 @@ def add_json_option(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+def add_archived_option(parser: ArgumentParser) -> None:
+    """Let what is archived be listed."""
+    parser.add_argument("--archived", action="store_true", help="list those that are archived instead")
+
+
 def add_page_options(parser: ArgumentParser) -> None:
     """Let a long list be read page by page."""
     parser.add_argument("--limit", metavar="N", type=int, default=50, help="list at most N (default 50)")

@@ -9,7 +9,7 @@ from wonder.app.application import Application
 from wonder.app.given_files import expanded
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_output, print_table
-from wonder.cli.settings import add_database_option, database_setting, objects_setting
+from wonder.cli.settings import add_project_options, database_setting, objects_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option
 from wonder.language.values import BadValue, JsonValue, encode_json, parse_json
 from wonder.operations.settings import ChangeSetting, Of, SettingsQuestion, change_setting, show_settings
@@ -28,7 +28,7 @@ def add_commands(parser: ArgumentParser) -> None:
     )
     for command in (show, change):
         add_json_option(command)
-        add_database_option(command)
+        add_project_options(command)
 
 
 def run_command(given: Namespace, of: Of) -> int:
@@ -38,7 +38,7 @@ def run_command(given: Namespace, of: Of) -> int:
 
 async def _run(given: Namespace, of: Of) -> int:
     url, is_change = database_setting(given.db).value, given.command == "set"
-    async with open_app(url, create=is_change, objects=objects_setting(None)) as app:
+    async with open_app(url, create=is_change, objects=objects_setting(None), **tenant_setting(given)) as app:
         if is_change:
             await _set(app, of, given)
         else:

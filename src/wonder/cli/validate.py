@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from wonder.cli.approving import add_allow_mcp_option
 from wonder.cli.files import read_definition_file
 from wonder.cli.output import color, count, print_faults, print_json, print_output, visible
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_json_option
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.faults import Fault, has_errors
@@ -39,7 +39,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_json_option(parser)
     add_allow_mcp_option(parser)
-    add_database_option(parser)
+    add_project_options(parser)
 
 
 def run(given: Namespace) -> int:
@@ -49,7 +49,7 @@ def run(given: Namespace) -> int:
     for file in files:
         if file.loaded:
             allow_mcp = allowed_for(file.loaded, loaded, given.allow_mcp)
-            file.faults = asyncio.run(_faults(file.loaded, given.db, allow_mcp))
+            file.faults = asyncio.run(_faults(given, file.loaded, allow_mcp))
     valid = not any(has_errors(file.faults) for file in files)
     if given.json and len(files) == 1 and files[0].is_phase_form and not valid:
         print_json(_refusal(files[0]))
@@ -72,24 +72,24 @@ def summary(name: str, faults: list[Fault]) -> str:
     return f"{color('good', '✓')} {visible(name)}: valid" + (f", {found}" if found else "")
 
 
-async def _faults(loaded: Loaded, database: str | None, allow_mcp: list[str]) -> list[Fault]:
+async def _faults(given: Namespace, loaded: Loaded, allow_mcp: list[str]) -> list[Fault]:
     """Compile and check a file; what it names but does not hold is looked up, and without any no database is opened."""
     if not loaded.references and not loaded.needs_compiling and not allow_mcp:
         return loaded.check(Catalog())
-    async with _open(database, needed=bool(loaded.references)) as app:
+    async with _open(given, needed=bool(loaded.references)) as app:
         return await check_loaded(app, loaded, allow_mcp)
 
 
 @asynccontextmanager
-async def _open(database: str | None, *, needed: bool) -> AsyncIterator["Application"]:
+async def _open(given: Namespace, *, needed: bool) -> AsyncIterator["Application"]:
     """Open the database; where there is none and no name is to be looked up in it, one that nothing is left of."""
     # Imported when needed: most files hold all that they name, and a database driver takes time to load.
     from wonder.app.opening import DatabaseUnreachable, open_app
 
-    setting = database_setting(database)
+    setting, tenant = database_setting(given.db), tenant_setting(given)
     async with AsyncExitStack() as stack:
         try:
-            app = await stack.enter_async_context(open_app(setting.value, create=False))
+            app = await stack.enter_async_context(open_app(setting.value, create=False, **tenant))
         except DatabaseUnreachable:
             if needed and setting.origin != "default":
                 raise

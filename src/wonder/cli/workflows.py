@@ -9,7 +9,7 @@ from wonder.app.application import Application
 from wonder.app.opening import open_app
 from wonder.cli.drawing import draw_graph
 from wonder.cli.output import color, print_output, print_table, visible
-from wonder.cli.settings import add_database_option, database_setting
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.stored import add_filter_options, is_filtered, print_more, shortened
 from wonder.cli.subcommands import add_command, add_json_option
 from wonder.definitions.references import parse_reference
@@ -49,7 +49,7 @@ def configure(parser: ArgumentParser) -> None:
     diff.add_argument("after", metavar="AFTER", type=_version_number, nargs="?", help="a version (default: the newest)")
     for command in (show, diff):
         add_json_option(command)
-        add_database_option(command)
+        add_project_options(command)
 
 
 def run(given: Namespace) -> int:
@@ -58,7 +58,7 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> int:
-    async with open_app(database_setting(given.db).value, create=False) as app:
+    async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
         await {"list": _list, "show": _show, "diff": _diff}[given.command](app, given)
     return 0
 

@@ -26,6 +26,19 @@ class WorkflowDisabled(WonderError):
         self.name = name
 
 
+class ProjectArchived(WonderError):
+    """A workflow of a project that is archived was to be started (RES-5)."""
+
+    code = "PROJECT_ARCHIVED"
+
+    def __init__(self, workflow: str) -> None:
+        super().__init__(
+            f"the workflow {workflow!r} can't be started, because its project is archived; `wonder projects restore` "
+            "or `wonder workspaces restore` makes it live again"
+        )
+        self.workflow = workflow
+
+
 class TtlRefused(WonderError):
     """An event was to be kept for less than no time, or for longer than a century."""
 

@@ -100,7 +100,6 @@ class SendEvent(Order, frozen=True, kw_only=True):
     """Wake what waits for an event, or keep the event for the first that comes."""
 
     kind = "event"
-    project_id: str
     event: str
     key: str | None = None
     payload: Any = None
@@ -114,17 +113,25 @@ AnyOrder: TypeAlias = (
 ORDERS: dict[str, type[AnyOrder]] = {order.kind: order for order in get_args(AnyOrder)}
 
 
-def payload_of(order: Order) -> JsonValue:
-    """Give the fields of an order, as a request stores them."""
-    return asdict(order)
+class _Payload(Struct, frozen=True, forbid_unknown_fields=True):
+    """An order as a request stores it."""
+
+    project_id: str
+    order: Any
 
 
-def order_of(kind: str, payload: JsonValue) -> AnyOrder:
-    """Read an order that another process has stored; raises UnknownRequest or BadRequest."""
+def payload_of(order: Order, project_id: str) -> JsonValue:
+    """Give what a request stores: the project that asks, and the fields of its order."""
+    return {"project_id": project_id, "order": asdict(order)}
+
+
+def order_of(kind: str, payload: JsonValue) -> tuple[AnyOrder, str]:
+    """Read an order that another process has stored, and the project that asks; raises UnknownRequest or BadRequest."""
     if kind not in ORDERS:
         raise UnknownRequest(kind)
     try:
-        return convert(payload, ORDERS[kind])
+        stored = convert(payload, _Payload)
+        return convert(stored.order, ORDERS[kind]), stored.project_id
     except ValidationError as error:
         raise BadRequest(kind, str(error)) from None
 

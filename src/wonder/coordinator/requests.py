@@ -26,7 +26,8 @@ from wonder.coordinator.starting import Starter
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
-from wonder.storage.named_resources import load_resource
+from wonder.storage.own_resources import load_own_resource, load_own_schedule
+from wonder.storage.runs.own_runs import load_own_item, load_own_run
 from wonder.storage.runs.recording import Batch
 from wonder.storage.runs.requests import Request, pending_requests
 
@@ -56,16 +57,23 @@ class Orders:
         self._done: set[str] = set()
 
     async def carry_out(
-        self, order: AnyOrder, *, started: Started | None = None, also: Also | None = None, is_ours: bool = True
+        self,
+        order: AnyOrder,
+        project_id: str,
+        *,
+        started: Started | None = None,
+        also: Also | None = None,
+        is_ours: bool = True,
     ) -> JsonValue:
-        """Carry out an order and give its result; durable when this returns.
+        """Carry out an order of a project and give its result; durable when this returns.
 
         `started` or `also` puts something into the same commit. A run that is not ours is left to the process that
-        asked for it, where this one runs only its own.
+        asked for it, where this one runs only its own. Raises NotFound for what the project does not have (INV-7).
         """
+        await self._require(order, project_id)
         match order:
             case StartRun():
-                workflow = await load_resource(self._coordinator.store, Workflow, order.workflow_id)
+                workflow = await load_own_resource(self._coordinator.store, Workflow, project_id, order.workflow_id)
                 key = order.idempotency_key
                 accepted = await self._starter.start(
                     workflow, order.input, idempotency_key=key, also=started, is_ours=is_ours
@@ -88,14 +96,30 @@ class Orders:
             case AnswerItem():
                 await self._outside.answer(order.item_id, order.answer, order.by, also=also)
             case SendEvent():
-                await self._send(order, also)
+                await self._send(order, project_id, also)
             case _:
                 assert_never(order)
         return None
 
-    async def _send(self, order: SendEvent, also: Also | None) -> None:
+    async def _require(self, order: AnyOrder, project_id: str) -> None:
+        """Raise NotFound if an order is about something that its project does not have (INV-7)."""
+        store = self._coordinator.store
+        match order:
+            case RetryRun() | ForkRun() | CancelRun() | PauseRun() | ResumeRun():
+                # The row of a run is never logged: it is there before anybody hears of its id.
+                await load_own_run(store.unsettled, project_id, order.run_id)
+            case FireSchedule():
+                await load_own_schedule(store, project_id, order.schedule_id)
+            case AnswerItem():
+                await load_own_item(store, project_id, order.item_id)
+            case StartRun() | SendEvent():
+                pass  # A start loads its workflow for the project, and an event belongs to it.
+            case _:
+                assert_never(order)
+
+    async def _send(self, order: SendEvent, project_id: str, also: Also | None) -> None:
         await self._outside.send_event(
-            order.project_id,
+            project_id,
             order.event,
             order.key,
             order.payload,
@@ -132,7 +156,7 @@ class Orders:
             self._done.add(request.id)
 
     async def _carry_out_request(self, request: Request) -> None:
-        order = order_of(request.kind, request.payload)
+        order, project_id = order_of(request.kind, request.payload)
 
         def answer(batch: Batch, result: JsonValue = None) -> None:
             batch.answer_request(request.id, self._coordinator.clock.now_ms(), result)
@@ -145,7 +169,7 @@ class Orders:
         is_ours = self._coordinator.tasks.mine is None or (
             isinstance(order, StartRun) and order.function_sources == self._function_sources
         )
-        await self.carry_out(order, started=started, also=answer, is_ours=is_ours)
+        await self.carry_out(order, project_id, started=started, also=answer, is_ours=is_ours)
 
     async def _refuse(self, request: Request, code: str, message: str) -> None:
         shown: JsonValue = {"code": code, "message": message}

@@ -9,7 +9,14 @@ from msgspec.structs import replace
 
 from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.ends import End
-from wonder.coordinator.errors import CommitFailed, EngineStopped, InputRefused, RunNotLive, WorkflowDisabled
+from wonder.coordinator.errors import (
+    CommitFailed,
+    EngineStopped,
+    InputRefused,
+    ProjectArchived,
+    RunNotLive,
+    WorkflowDisabled,
+)
 from wonder.coordinator.outside import Outside
 from wonder.coordinator.starting import Starter
 from wonder.definitions.planning import planned_times
@@ -50,7 +57,7 @@ _FIRINGS_SEEN = 1_000
 # A schedule on which we fail ourselves must not keep the others from their turn.
 _AFTER_ERROR_MS = 10_000
 # What the author, or who set up the workflow, has to mend: the planned time is over with it.
-_REFUSALS = (WorkflowDisabled, InputRefused, NotFound, BadValue)
+_REFUSALS = (WorkflowDisabled, ProjectArchived, InputRefused, NotFound, BadValue)
 # The database's fault: all schedules wait for it.
 _UNAVAILABLE = (
     CommitFailed,

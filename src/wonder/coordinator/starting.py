@@ -1,10 +1,11 @@
 """Starting runs: input checked, key looked up, and durable before anybody hears of it (CTL-17)."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from wonder.coordinator.admission import Admission
 from wonder.coordinator.coordinator import Coordinator
-from wonder.coordinator.errors import CommitFailed, InputRefused, WorkflowDisabled
+from wonder.coordinator.errors import CommitFailed, InputRefused, ProjectArchived, WorkflowDisabled
 from wonder.coordinator.family_bytes import FamilyBytes
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
@@ -24,8 +25,17 @@ from wonder.storage.runs.recording import Batch
 from wonder.storage.runs.records import NewRun, TriggerOrigin
 from wonder.storage.runs.starting import Accepted, Starts, input_hash
 from wonder.storage.tenancy import load_project
+from wonder.storage.tenants import is_archived
 
 _SETTINGS_MS = 1_000
+
+
+class _KnownProject(NamedTuple):
+    """A project as it was read a moment ago."""
+
+    read_ms: float
+    settings: ProjectSettings
+    is_archived: bool
 
 
 class Starter:
@@ -34,8 +44,8 @@ class Starter:
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
         self._starts = Starts()
-        self._known_settings: dict[str, tuple[float, ProjectSettings]] = {}
-        self._settings = SharedReads[str, ProjectSettings](self._load_settings)
+        self._known_projects: dict[str, _KnownProject] = {}
+        self._projects = SharedReads[str, _KnownProject](self._load_project)
         self._newest_versions = SharedReads[str, int](lambda id: newest_version(coordinator.store.unsettled, id))
         self.admission = Admission(coordinator, self._concurrent_runs_max)
         self.family_bytes = FamilyBytes(coordinator)
@@ -56,7 +66,8 @@ class Starter:
 
         `also` puts something into the same commit; it is given the id of the run. One that is not ours is left to the
         process that asked for it, where this one runs only its own.
-        Raises WorkflowDisabled, InputRefused, KeyRefused or IdempotencyKeyReused before anything is stored.
+        Raises WorkflowDisabled, ProjectArchived, InputRefused, KeyRefused or IdempotencyKeyReused before anything is
+        stored.
         """
         if idempotency_key is not None:
             check_key("the idempotency key", idempotency_key)
@@ -69,6 +80,8 @@ class Starter:
         try:
             program = await self.program(workflow.workflow_def_id, workflow.pinned_version)
             settings = await self.settings(workflow.project_id)
+            if self._known_projects[workflow.project_id].is_archived:
+                raise ProjectArchived(workflow.name)
         finally:
             self._starting -= 1
         filled, faults = check_input(program.workflow, run_input)
@@ -187,13 +200,15 @@ class Starter:
     async def settings(self, project_id: str) -> ProjectSettings:
         """Give a project's settings, at most a second old."""
         now_ms = self._coordinator.clock.monotonic_ms()
-        known = self._known_settings.get(project_id)
-        if known is None or now_ms - known[0] > _SETTINGS_MS:
-            known = self._known_settings[project_id] = (now_ms, await self._settings.get(project_id))
-        return known[1]
+        known = self._known_projects.get(project_id)
+        if known is None or now_ms - known.read_ms > _SETTINGS_MS:
+            known = self._known_projects[project_id] = await self._projects.get(project_id)
+        return known.settings
 
-    async def _load_settings(self, project_id: str) -> ProjectSettings:
-        return (await load_project(self._coordinator.store.unsettled, project_id)).settings
+    async def _load_project(self, project_id: str) -> "_KnownProject":
+        read_ms, reader = self._coordinator.clock.monotonic_ms(), self._coordinator.store.unsettled
+        settings = (await load_project(reader, project_id)).settings
+        return _KnownProject(read_ms, settings, await is_archived(reader, project_id))
 
     async def _concurrent_runs_max(self, project_id: str) -> int | None:
         return (await self.settings(project_id)).rate_limits.max_concurrent_runs

@@ -8,8 +8,9 @@ from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, parse_reference
 from wonder.storage.catalog import find_stored
 from wonder.storage.definitions import Owner
-from wonder.storage.named_resources import find_resource, load_resource
+from wonder.storage.named_resources import find_resource
 from wonder.storage.names import find_definition
+from wonder.storage.own_resources import load_own_resource
 from wonder.storage.resource_errors import AmbiguousName, NotFound
 from wonder.storage.store import Reader
 
@@ -64,10 +65,10 @@ async def find_called(reader: Reader, project_id: str, wanted: str, version: int
 
 async def _by_id(reader: Reader, project_id: str, id: str) -> Workflow | None:
     try:
-        found = await load_resource(reader, Workflow, id)
+        found = await load_own_resource(reader, Workflow, project_id, id)
     except NotFound:
         return None
-    # By its name as well: one that is archived has lost it, and one of another project is none of ours (INV-7).
+    # By its name as well: one that is archived has lost it.
     live = await find_resource(reader, Workflow, project_id, found.name)
     return live if live is not None and live.id == id else None
 

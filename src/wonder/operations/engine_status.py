@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from wonder.app.application import Application
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
-from wonder.storage.runs.headers import RunFilter, RunHeader, list_runs, load_header, load_headers
+from wonder.storage.runs.headers import RunFilter, RunHeader, list_runs
 from wonder.storage.runs.leases import is_held
+from wonder.storage.runs.own_runs import load_own_run, load_own_runs
 from wonder.storage.runs.progress import only_outside_moves
 from wonder.storage.schedules import list_schedules
 
@@ -39,7 +40,7 @@ async def engine_status(application: Application, given: EngineQuestion) -> Engi
     """Say whether a process runs the engine of the database, and what would go on with one."""
     store, project_id = application.store, application.home.project_id
     if given.run_ids is not None:
-        runs_wait = await _moves_by_itself(application, await load_headers(store, given.run_ids))
+        runs_wait = await _moves_by_itself(application, await load_own_runs(store, project_id, given.run_ids))
     else:
         runs_wait = False
         for status in _MOVING:
@@ -54,9 +55,11 @@ async def engine_status(application: Application, given: EngineQuestion) -> Engi
 
 
 async def _moves_by_itself(application: Application, headers: Iterable[RunHeader]) -> bool:
-    store = application.store
+    store, project_id = application.store, application.home.project_id
     for header in headers:
+        if header.has_ended:
+            continue
         # Read again, because one of a list does not know its last event.
-        if not header.has_ended and not await only_outside_moves(store, await load_header(store, header.id)):
+        if not await only_outside_moves(store, await load_own_run(store, project_id, header.id)):
             return True
     return False

@@ -16,7 +16,7 @@ from wonder.operations.run_records import (
     trigger_record,
 )
 from wonder.operations.runs import OneRun, find_run, summary
-from wonder.storage.runs.headers import RunHeader, load_header
+from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.progress import awaited_events, count_tokens, only_outside_moves, open_questions
 from wonder.storage.runs.triggering import firings_of_run, runs_triggered_by, trigger_status
 
@@ -125,7 +125,7 @@ async def _at_rest(application: Application, run_id: str) -> RunHeader:
     """Wait until a run has ended, with its retry begun if one is due, or only somebody outside can move it on."""
     store = application.store
     while True:
-        header = await load_header(store, run_id)
+        header = await find_run(application, run_id)
         if header.has_ended and not header.retry_due:
             return header
         if not header.has_ended and await only_outside_moves(store, header, before_limits=True):

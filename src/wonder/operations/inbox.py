@@ -6,7 +6,8 @@ from wonder.operations.outputs import Output
 from wonder.operations.run_records import Question, question_of
 from wonder.storage.pages import LIMIT
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.reading import load_inbox_item, open_inbox
+from wonder.storage.runs.own_runs import load_own_item
+from wonder.storage.runs.reading import open_inbox
 
 
 class InboxPage(Output, frozen=True):
@@ -39,7 +40,7 @@ class OneQuestion(Input, frozen=True):
 @operation("inbox.show", role="viewer")
 async def show_question(application: Application, given: OneQuestion) -> Question:
     """Show a question that is open, with the schema that its answer must fit."""
-    item = await load_inbox_item(application.store, given.item_id)
-    if item.project_id != application.home.project_id or item.status != "open":
+    item = await load_own_item(application.store, application.home.project_id, given.item_id)
+    if item.status != "open":
         raise NotFound("open inbox item", given.item_id)
     return question_of(item)

@@ -15,7 +15,6 @@ from wonder.operations.runs import find_run
 from wonder.storage.logs import LEVELS, Level, LogRecord, Wanted, records_before
 from wonder.storage.pages import HIGHEST_LIMIT, LAST, LIMIT, check_limit, read_cursor, write_cursor
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.headers import load_header
 from wonder.storage.ulids import ulid_of
 
 LEVEL_NAMES: Final = tuple(LEVELS)
@@ -117,7 +116,7 @@ def _is_over(until_ms: int | None, now_ms: int) -> bool:
 
 async def _has_ended(application: Application, run_id: str) -> bool:
     try:
-        return (await load_header(application.store, run_id)).has_ended
+        return (await find_run(application, run_id)).has_ended
     except NotFound:
         return True  # it ended long ago
 

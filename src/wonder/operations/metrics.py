@@ -72,7 +72,7 @@ class PrometheusText(Output, frozen=True):
 @operation("metrics.prometheus", role="viewer")
 async def show_prometheus(application: Application, given: NoInput) -> PrometheusText:
     """Give all that was ever counted as Prometheus reads it."""
-    return PrometheusText(text=prometheus_text(await metrics_in_all(application.store)))
+    return PrometheusText(text=prometheus_text(await metrics_in_all(application.store, application.home.project_id)))
 
 
 async def _check_name(application: Application, name: str) -> None:

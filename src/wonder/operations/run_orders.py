@@ -3,11 +3,9 @@
 The input of most is the order itself, the record that is handed to the process that runs the engine.
 """
 
-from contextlib import suppress
 from typing import Any
 
 from wonder.app.application import Application
-from wonder.coordinator.errors import ItemClosed
 from wonder.coordinator.orders import EVENT_TTL_SECONDS as EVENT_TTL_SECONDS
 from wonder.coordinator.orders import AnswerItem as AnswerItem
 from wonder.coordinator.orders import CancelRun as CancelRun
@@ -19,8 +17,7 @@ from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.run_records import RunSummary
 from wonder.operations.runs import find_run, summary
-from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.reading import load_inbox_item
+from wonder.storage.runs.own_runs import load_own_item
 
 
 class StartedRun(Output, frozen=True):
@@ -90,11 +87,8 @@ class Answered(Output, frozen=True):
 @operation("inbox.answer", role="operator", changes=True, needs_engine=True)
 async def answer_item(application: Application, given: AnswerItem) -> Answered:
     """Answer what a run asks a person; an answer that does not fit is refused and changes nothing."""
-    with suppress(NotFound):  # the engine says what is wrong with an item that there is not
-        if (await load_inbox_item(application.store, given.item_id)).project_id != application.home.project_id:
-            raise ItemClosed(given.item_id)
+    item = await load_own_item(application.store, application.home.project_id, given.item_id)
     await application.order(given)
-    item = await load_inbox_item(application.store, given.item_id)
     has_ended = (await find_run(application, item.run_id)).has_ended
     return Answered(item_id=given.item_id, answered=True, needs_engine=application.engine is not None and not has_ended)
 

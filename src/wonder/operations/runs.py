@@ -25,8 +25,9 @@ from wonder.operations.run_records import (
 )
 from wonder.storage.context_tables import load_context_plan
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.headers import RunHeader, child_statuses, count_children, load_header, newest_retry
+from wonder.storage.runs.headers import RunHeader, child_statuses, count_children, newest_retry
 from wonder.storage.runs.loading import load_context
+from wonder.storage.runs.own_runs import load_own_run
 from wonder.storage.runs.progress import awaited_events, count_tokens, open_questions
 from wonder.storage.runs.reading import StoredToken, each_event, tokens_of_run
 from wonder.storage.runs.tallies import Execution, Tally, attempts_in, input_of_run, tally_run
@@ -148,10 +149,7 @@ async def verify_run(application: Application, given: OneRun) -> Verification:
 
 async def find_run(application: Application, run_id: str) -> RunHeader:
     """Load a run of the application's project; raises NotFound, also for a run of another project."""
-    header = await load_header(application.store, run_id)
-    if header.project_id != application.home.project_id:
-        raise NotFound("run", run_id)
-    return header
+    return await load_own_run(application.store, application.home.project_id, run_id)
 
 
 async def summary(application: Application, header: RunHeader) -> RunSummary:

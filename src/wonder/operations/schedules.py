@@ -16,7 +16,7 @@ from wonder.language.schedules import show_time
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.run_orders import StartedRun
-from wonder.storage.named_resources import load_resource
+from wonder.storage.own_resources import load_own_resource
 from wonder.storage.pages import LIMIT
 from wonder.storage.resource_errors import NameTaken
 from wonder.storage.schedules import StoredSchedule, find_schedule, last_firings, list_schedules
@@ -223,7 +223,7 @@ async def next_times(application: Application, given: NextTimes) -> PlannedTimes
 async def _record(application: Application, stored: StoredSchedule, firings: int = 0) -> ScheduleRecord:
     """Give all that is known of a schedule; of the runs that it has started, the last."""
     store, schedule, state = application.store, stored.schedule, stored.state
-    workflow = await load_resource(store, Workflow, schedule.workflow_id)
+    workflow = await load_own_resource(store, Workflow, schedule.project_id, schedule.workflow_id)
     following = [] if stored.paused else kept.next_times(schedule, max(_now_ms(), state.after_ms), 1)
     started = [
         FiringRecord(

@@ -16,8 +16,7 @@ from wonder.errors import WonderError
 from wonder.language.values import JsonValue, encode_json
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
-from wonder.storage.named_resources import find_resource, load_resource
-from wonder.storage.resource_errors import NotFound
+from wonder.storage.own_resources import find_own_resource
 from wonder.storage.spending import NANO, month_of, standing
 from wonder.storage.tenancy import change_project_settings, change_workspace_settings, load_project, load_workspace
 
@@ -141,14 +140,8 @@ def _changed(settings: Settings, of: Of, key: str, value: JsonValue, allowed: st
 
 async def _model_id(application: Application, name: str) -> str:
     """Find the model that a name or id means, so that no setting leads to nothing (RES-7)."""
-    store, project_id = application.store, application.home.project_id
-    found = await find_resource(store, ModelProfile, project_id, name)
+    found = await find_own_resource(application.store, ModelProfile, application.home.project_id, name)
     if found is None:
-        try:
-            found = await load_resource(store, ModelProfile, name)
-        except NotFound:
-            found = None
-    if found is None or found.project_id != project_id:
         raise SettingRefused(f"there is no model {name!r} in this project; deploy one under `models` first")
     return found.id
 

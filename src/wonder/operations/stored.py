@@ -20,8 +20,8 @@ from wonder.storage.archive import find_users
 from wonder.storage.definitions import Owner, load_definition
 from wonder.storage.listing import list_versions
 from wonder.storage.named_lists import TAGGED, NamedFilter, NamedRow, list_named
-from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.names import find_definition
+from wonder.storage.own_resources import find_own_resource, load_seen_definition
 from wonder.storage.pages import LIMIT
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.tables import Table, table_of
@@ -186,9 +186,8 @@ async def _find(application: Application, table: Table[Any], wanted: str) -> Any
     if reference is None:
         raise InputNotAccepted(f"{table.noun}s", f"{wanted!r} is not a name; write NAME, NAME@VERSION or LIBRARY/NAME")
     if "version" not in kind.model_fields:
-        named = await find_resource(store, kind, project_id, wanted)
-        found = named if named is not None else await load_resource(store, kind, wanted)
-        if found.project_id != project_id:
+        found = await find_own_resource(store, kind, project_id, wanted)
+        if found is None:
             raise NotFound(table.noun, wanted)
         return found
     owner = Owner("project", project_id)
@@ -196,12 +195,9 @@ async def _find(application: Application, table: Table[Any], wanted: str) -> Any
     if meant is not None:
         return await load_definition(store, kind, meant.id, meant.version)
     try:
-        record = await load_definition(store, kind, reference.name, reference.version)
+        return await load_seen_definition(store, kind, project_id, reference.name, reference.version)
     except NotFound:
         raise NotFound(table.noun, wanted) from None
-    if record.project_id != project_id:
-        raise NotFound(table.noun, wanted)
-    return record
 
 
 async def _written(application: Application, record: Record) -> dict[str, Any]:

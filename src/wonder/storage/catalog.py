@@ -12,8 +12,8 @@ from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.references import Reference, ResourceKind
 from wonder.definitions.secret_scopes import SecretScope
 from wonder.storage.definitions import Owner, load_definition, load_triggers, owner_of
-from wonder.storage.named_resources import find_resource, load_resource
 from wonder.storage.names import find_definition
+from wonder.storage.own_resources import find_own_resource, load_seen_definition
 from wonder.storage.resource_errors import AmbiguousName, NotFound
 from wonder.storage.secrets import list_secrets
 from wonder.storage.store import Reader
@@ -130,27 +130,17 @@ async def _by_id(
 ) -> Stored | None:
     """Find a definition by its id, if the project may see it (INV-7)."""
     try:
-        record = await load_definition(reader, kind, reference.name, reference.version)
+        return await load_seen_definition(reader, kind, project_id, reference.name, reference.version)
     except NotFound:
         return None
-    if record.library_id is not None:
-        library = await load_library(reader, record.library_id)
-        project = await load_project(reader, project_id)
-        return record if library.workspace_id in (None, project.workspace_id) else None
-    return record if record.project_id == project_id else None
 
 
 async def _find_resource(reader: Reader, project_id: str, reference: Reference) -> list[Found]:
     kind = _RESOURCES[reference.kind]
     if reference.library is not None or reference.version is not None:
         return []  # these belong to a project and have no versions
-    record = await find_resource(reader, kind, project_id, reference.name)
-    if record is None and _ULID.fullmatch(reference.name):
-        try:
-            record = await load_resource(reader, kind, reference.name)
-        except NotFound:
-            return []
-    return [Found(record, "the project")] if record and record.project_id == project_id else []
+    record = await find_own_resource(reader, kind, project_id, reference.name)
+    return [Found(record, "the project")] if record else []
 
 
 async def _owner_name(reader: Reader, record: Stored) -> str:

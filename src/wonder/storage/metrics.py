@@ -41,9 +41,9 @@ async def metrics_in_steps(
     ]
 
 
-async def metrics_in_all(reader: Reader) -> list[Total]:
-    """Read the metrics of all projects."""
-    rows = await reader.fetch("metrics_in_all")
+async def metrics_in_all(reader: Reader, project_id: str) -> list[Total]:
+    """Read the metrics of a project over all time."""
+    rows = await reader.fetch("metrics_in_all", project_id)
     return [
         Total(text(project), text(name), _dimensions(dimensions), number(count), _float(sum))
         for project, name, dimensions, count, sum in rows

@@ -21,7 +21,7 @@ async def runs_needing_definition(
     elif table == "action_defs":
         versions = await transaction.fetch("versions_with_action", id, version)
     elif table == "workflow_defs":
-        found = _read(await transaction.fetch_named("live_runs_of_version", id, version, _SHOWN))
+        found = read_live_runs(await transaction.fetch_named("live_runs_of_version", id, version, _SHOWN))
         versions = await transaction.fetch("versions_that_call", id, version, int(is_last))
     elif table == "artifact_types" and not is_last:
         versions = []
@@ -37,7 +37,7 @@ async def runs_needing_resource(transaction: Transaction, table: str, id: str) -
     if table != "workflows":
         versions = await _versions_naming(transaction, table, id)
         return await _runs_of(transaction, _versions(versions))
-    own = _read(await transaction.fetch_named("live_runs_of_workflow", id, _SHOWN))
+    own = read_live_runs(await transaction.fetch_named("live_runs_of_workflow", id, _SHOWN))
     # A run that has both would be counted twice; whether there is any is what matters then.
     return own or await _runs_of(transaction, _versions(await transaction.fetch("versions_that_trigger", id)))
 
@@ -61,7 +61,7 @@ async def _runs_of(
             continue
         seen.add(one)
         if counted not in ((id, version), (id, None)):
-            found += _read(await transaction.fetch_named("live_runs_of_version", id, version, _SHOWN))
+            found += read_live_runs(await transaction.fetch_named("live_runs_of_version", id, version, _SHOWN))
         newest = await transaction.fetch("newest_live_version(workflow_defs)", id)
         is_newest = not newest or newest[0][0] == version
         ahead += _versions(await transaction.fetch("versions_that_call", id, version, int(is_newest)))
@@ -76,7 +76,8 @@ def _versions(rows: Iterable[Row]) -> list[_Version]:
     return versions
 
 
-def _read(rows: list[dict[str, Value]]) -> LiveRuns:
+def read_live_runs(rows: list[dict[str, Value]]) -> LiveRuns:
+    """Read how many live runs a query has found, and some of them."""
     if not rows:
         return LiveRuns()
     count = rows[0]["found"]

@@ -48,6 +48,35 @@ async def ensure_default(store: Store, *, clock: UtcNow, new_id: NewId, fleeting
         return home
 
 
+async def find_home(reader: Reader, default: Home, workspace: str | None, project: str | None) -> Home:
+    """Find the workspace and project that a caller chose by name or id; what is not chosen is the default.
+
+    Of another workspace that is its project `default`. Raises NotFound, also for what is archived.
+    """
+    workspace_id = default.workspace_id
+    if workspace is not None:
+        workspace_id = (await require_workspace(reader, workspace)).id
+    if project is None and workspace_id == default.workspace_id:
+        return default
+    return Home(workspace_id, (await require_project(reader, workspace_id, project or DEFAULT)).id)
+
+
+async def require_workspace(reader: Reader, wanted: str) -> Workspace:
+    """Find a live workspace by its name or id (RES-7); raises NotFound."""
+    rows = await reader.fetch_named("live_workspace", wanted)
+    if not rows:
+        raise NotFound("workspace", wanted)
+    return await _workspace(reader, rows[0])
+
+
+async def require_project(reader: Reader, workspace_id: str, wanted: str) -> Project:
+    """Find a live project of a workspace by its name or id (RES-7); raises NotFound."""
+    rows = await reader.fetch_named("live_project", workspace_id, wanted)
+    if not rows:
+        raise NotFound("project", wanted)
+    return await _project(reader, rows[0])
+
+
 async def create_workspace(transaction: Transaction, workspace: Workspace) -> None:
     """Store a new workspace; raises NameTaken."""
     await _insert(transaction, WORKSPACES, workspace)
@@ -135,32 +164,38 @@ async def find_library(reader: Reader, workspace_id: str | None, name: str) -> L
     return LIBRARIES.load(rows[0]) if rows else None
 
 
-async def list_workspaces(reader: Reader, *, limit: int = LIMIT, cursor: str | None = None) -> Page[Workspace]:
-    """List all live workspaces by name."""
-    (after,) = read_cursor(cursor, "workspaces", "")
-    rows = await reader.fetch_named("workspaces_by_name_after", after, check_limit(limit) + 1)
-    page, more = cut([await _workspace(reader, row) for row in rows], limit)
-    return Page(page, write_cursor("workspaces", page[-1].name) if more else None)
+async def list_workspaces(
+    reader: Reader, *, archived: bool = False, limit: int = LIMIT, cursor: str | None = None
+) -> Page[Workspace]:
+    """List all workspaces by name: those that are live, or those that are archived."""
+    after = read_cursor(cursor, "workspaces", "", "")
+    rows = await reader.fetch_named("workspaces_by_name_after", *after, check_limit(limit) + 1, int(archived))
+    return _page("workspaces", [await _workspace(reader, row) for row in rows], limit)
 
 
 async def list_projects(
-    reader: Reader, workspace_id: str, *, limit: int = LIMIT, cursor: str | None = None
+    reader: Reader, workspace_id: str, *, archived: bool = False, limit: int = LIMIT, cursor: str | None = None
 ) -> Page[Project]:
-    """List the live projects of a workspace by name."""
-    (after,) = read_cursor(cursor, "projects", "")
-    rows = await reader.fetch_named("projects_by_name_after", workspace_id, after, check_limit(limit) + 1)
-    page, more = cut([await _project(reader, row) for row in rows], limit)
-    return Page(page, write_cursor("projects", page[-1].name) if more else None)
+    """List the projects of a workspace by name: those that are live, or those that are archived."""
+    after = read_cursor(cursor, "projects", "", "")
+    limits = (check_limit(limit) + 1, int(archived))
+    rows = await reader.fetch_named("projects_by_name_after", workspace_id, *after, *limits)
+    return _page("projects", [await _project(reader, row) for row in rows], limit)
 
 
 async def list_libraries(
-    reader: Reader, workspace_id: str | None, *, limit: int = LIMIT, cursor: str | None = None
+    reader: Reader, workspace_id: str | None, *, archived: bool = False, limit: int = LIMIT, cursor: str | None = None
 ) -> Page[Library]:
     """List the libraries that a workspace sees, its own and the public ones, by name."""
-    name, id = read_cursor(cursor, "libraries", "", "")
-    rows = await reader.fetch_named("libraries_by_name_after", workspace_id, name, id, check_limit(limit) + 1)
-    page, more = cut([LIBRARIES.load(row) for row in rows], limit)
-    return Page(page, write_cursor("libraries", page[-1].name, page[-1].id) if more else None)
+    after = read_cursor(cursor, "libraries", "", "")
+    limits = (check_limit(limit) + 1, int(archived))
+    rows = await reader.fetch_named("libraries_by_name_after", workspace_id, *after, *limits)
+    return _page("libraries", [LIBRARIES.load(row) for row in rows], limit)
+
+
+def _page(label: str, records: list[T], limit: int) -> Page[T]:
+    page, more = cut(records, limit)
+    return Page(page, write_cursor(label, page[-1].name, page[-1].id) if more else None)
 
 
 async def _default(reader: Reader) -> Home | None:

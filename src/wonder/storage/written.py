@@ -1,6 +1,5 @@
 """Loads a workflow with all that it is made of, as a person would write it."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,8 @@ from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.written import written_workflow
 from wonder.storage.definitions import Owner, load_definition, load_triggers
-from wonder.storage.named_resources import load_resource
 from wonder.storage.names import find_definition
+from wonder.storage.own_resources import load_own_resource, load_seen_definition
 from wonder.storage.phase_forms import load_phase_form
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader
@@ -55,11 +54,12 @@ async def load_written(reader: Reader, project_id: str, name: str, version: int 
 
 
 async def _load_by_id(reader: Reader, project_id: str, id: str, version: int | None) -> WorkflowDef:
-    """Load by the id of a definition, or of the Workflow that binds it, if it is the project's own (INV-7)."""
-    with suppress(NotFound):
-        id = (await load_resource(reader, Workflow, id)).workflow_def_id
-    with suppress(NotFound):
-        definition = await load_definition(reader, WorkflowDef, id, version)
-        if definition.project_id == project_id:
-            return definition
-    raise NotFound("workflow", id if version is None else f"{id}@{version}")
+    """Load by the id of a definition that the project sees, or of its Workflow that binds one (INV-7)."""
+    try:
+        bound = (await load_own_resource(reader, Workflow, project_id, id)).workflow_def_id
+    except NotFound:
+        bound = id
+    try:
+        return await load_seen_definition(reader, WorkflowDef, project_id, bound, version)
+    except NotFound:
+        raise NotFound("workflow", id if version is None else f"{id}@{version}") from None

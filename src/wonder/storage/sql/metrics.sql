@@ -21,4 +21,5 @@ GROUP BY name, dimensions_hash, dimensions, minute_ms / $4 ORDER BY name, dimens
 SELECT projects.name AS project, metrics.name AS name, dimensions, CAST(sum(count) AS BIGINT) AS count,
     sum(sum) AS sum
 FROM metrics JOIN projects ON projects.id = metrics.project_id
+WHERE metrics.project_id = $1
 GROUP BY projects.name, metrics.name, dimensions_hash, dimensions ORDER BY name, project, dimensions;

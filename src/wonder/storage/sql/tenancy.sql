@@ -65,6 +65,15 @@ SELECT * FROM workspaces WHERE name = $1 AND archived_at IS NULL;
 -- name: project_by_name
 SELECT * FROM projects WHERE workspace_id = $1 AND name = $2 AND archived_at IS NULL;
 
+-- name: live_workspace
+-- By its name or its id; a name comes first.
+SELECT * FROM workspaces WHERE (name = $1 OR id = $1) AND archived_at IS NULL
+ORDER BY CASE WHEN name = $1 THEN 0 ELSE 1 END LIMIT 1;
+
+-- name: live_project
+SELECT * FROM projects WHERE workspace_id = $1 AND (name = $2 OR id = $2) AND archived_at IS NULL
+ORDER BY CASE WHEN name = $2 THEN 0 ELSE 1 END LIMIT 1;
+
 -- name: library_by_name
 -- A workspace's own library hides a public one of the same name.
 SELECT * FROM libraries
@@ -82,16 +91,51 @@ SELECT * FROM {table} WHERE id = $1;
 UPDATE {table} SET updated_at = $2 WHERE id = $1;
 
 -- name: workspaces_by_name_after
-SELECT * FROM workspaces WHERE name > $1 AND archived_at IS NULL ORDER BY name LIMIT $2;
+-- Those that are archived ($4 is 1) or not. Several archived ones may share a name, so the id breaks the tie.
+SELECT * FROM workspaces
+WHERE (name, id) > ($1, $2) AND CASE WHEN archived_at IS NULL THEN 0 ELSE 1 END = CAST($4 AS INTEGER)
+ORDER BY name, id LIMIT $3;
 
 -- name: projects_by_name_after
-SELECT * FROM projects WHERE workspace_id = $1 AND name > $2 AND archived_at IS NULL ORDER BY name LIMIT $3;
+SELECT * FROM projects
+WHERE workspace_id = $1 AND (name, id) > ($2, $3)
+    AND CASE WHEN archived_at IS NULL THEN 0 ELSE 1 END = CAST($5 AS INTEGER)
+ORDER BY name, id LIMIT $4;
 
 -- name: libraries_by_name_after
--- The libraries that a workspace sees: its own and the public ones. Two may share a name, so the id breaks the tie.
+-- The libraries that a workspace sees: its own and the public ones, of which two may share a name.
 SELECT * FROM libraries
-WHERE (workspace_id = $1 OR workspace_id IS NULL) AND (name, id) > ($2, $3) AND archived_at IS NULL
+WHERE (workspace_id = $1 OR workspace_id IS NULL) AND (name, id) > ($2, $3)
+    AND CASE WHEN archived_at IS NULL THEN 0 ELSE 1 END = CAST($5 AS INTEGER)
 ORDER BY name, id LIMIT $4;
+
+-- name: rename_tenant
+-- tables: workspaces, projects, libraries
+UPDATE {table} SET name = $2, updated_at = $3 WHERE id = $1;
+
+-- name: archive_tenant
+-- tables: workspaces, projects, libraries
+UPDATE {table} SET archived_at = $2 WHERE id = $1 AND archived_at IS NULL;
+
+-- name: restore_tenant
+-- tables: workspaces, projects, libraries
+UPDATE {table} SET archived_at = NULL, updated_at = $2 WHERE id = $1 AND archived_at IS NOT NULL;
+
+-- name: archived_workspace
+-- By its name or its id; of several with the name, the one that was archived last.
+SELECT * FROM workspaces WHERE (name = $1 OR id = $1) AND archived_at IS NOT NULL ORDER BY archived_at DESC LIMIT 1;
+
+-- name: archived_project
+SELECT * FROM projects WHERE workspace_id = $1 AND (name = $2 OR id = $2) AND archived_at IS NOT NULL
+ORDER BY archived_at DESC LIMIT 1;
+
+-- name: project_is_archived
+-- Itself, or with its workspace.
+SELECT 1 FROM projects JOIN workspaces ON workspaces.id = projects.workspace_id
+WHERE projects.id = $1 AND (projects.archived_at IS NOT NULL OR workspaces.archived_at IS NOT NULL);
+
+-- name: projects_of_workspace
+SELECT id, name FROM projects WHERE workspace_id = $1 AND archived_at IS NULL ORDER BY name;
 
 -- name: owner_workspace
 -- tables: projects, libraries

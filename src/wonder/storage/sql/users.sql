@@ -51,6 +51,21 @@ FROM project_settings JOIN projects ON projects.id = project_settings.project_id
 WHERE project_settings.default_model_profile_id = $1 AND projects.archived_at IS NULL
 ORDER BY 2;
 
+-- name: users(projects)
+-- What is going to start runs in a project: schedules that are not paused, and triggers and retries that are due.
+SELECT 'schedule' AS kind, schedules.name, CAST(NULL AS BIGINT) AS version
+FROM schedules JOIN schedule_states ON schedule_states.schedule_id = schedules.id
+WHERE schedules.project_id = $1 AND schedules.archived_at IS NULL AND schedule_states.paused = 0
+UNION ALL
+SELECT 'pending trigger of run' AS kind, trigger_firings.run_id AS name, CAST(NULL AS BIGINT) AS version
+FROM trigger_firings JOIN runs ON runs.id = trigger_firings.run_id
+WHERE runs.project_id = $1 AND trigger_firings.status = 'pending'
+UNION ALL
+SELECT 'pending retry of run' AS kind, triggered_runs.run_id AS name, CAST(NULL AS BIGINT) AS version
+FROM triggered_runs JOIN runs ON runs.id = triggered_runs.run_id
+WHERE runs.project_id = $1 AND triggered_runs.retry_due = 1
+ORDER BY 1, 2;
+
 -- name: users(workflows)
 -- Workflows whose runs start this one when they complete, and schedules that do.
 SELECT DISTINCT 'trigger of workflow' AS kind, workflow_defs.name, workflow_defs.version

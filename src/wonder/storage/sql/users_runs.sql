@@ -43,5 +43,8 @@ SELECT id, count(*) OVER () AS found FROM runs
 WHERE completed_ms IS NULL AND workflow_def_id = $1 AND workflow_version = coalesce(CAST($2 AS BIGINT), workflow_version)
 ORDER BY id LIMIT $3;
 
+-- name: live_runs_of_project
+SELECT id, count(*) OVER () AS found FROM runs WHERE completed_ms IS NULL AND project_id = $1 ORDER BY id LIMIT $2;
+
 -- name: live_runs_of_workflow
 SELECT id, count(*) OVER () AS found FROM runs WHERE completed_ms IS NULL AND workflow_id = $1 ORDER BY id LIMIT $2;
