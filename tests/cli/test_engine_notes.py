@@ -47,7 +47,7 @@ def test_a_schedule_that_nobody_would_start_says_so_wherever_it_is_looked_at(
 ) -> None:
     deployed = said(capsys, "deploy", "nap.json")
     assert f"schedule nightly (new or changed)\n{NOBODY}schedules start runs only when one does" in deployed
-    assert "`wonder schedules run`" in deployed
+    assert "`wonder serve --no-http`" in deployed
     for words in (["schedules", "list"], ["schedules", "show", "nightly"], ["schedules", "resume", "nightly"]):
         assert NOBODY in said(capsys, *words)
     assert f"{NOBODY}schedules start runs only when one does" in said(capsys, "doctor")

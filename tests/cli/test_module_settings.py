@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from wonder.app.opening import ImportRootsRefused, open_wonder
-from wonder.cli import schedules
+from wonder.cli import serve
 from wonder.cli.main import main
 from wonder.errors import WonderError
 
@@ -90,17 +90,18 @@ def test_a_definition_reaches_nothing_that_a_module_has_imported(
         assert run(capsys, *words)["error"]["code"] == "UNKNOWN_FUNCTION"
 
 
-def test_schedules_run_with_named_modules_only(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_is_served_with_named_modules_only(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[dict[str, Any]] = []
 
     def seen(url: str, **options: Any) -> Any:
         opened.append(options)
         raise WonderError("seen")
 
-    monkeypatch.setattr(schedules, "open_wonder", seen)
-    assert main(["schedules", "run", "--module", module]) == 2
-    tenant = {"workspace": None, "project": None}
-    assert opened == [{"modules": [module], "module_folders": [Path.cwd()], "objects": None, **tenant}]
+    monkeypatch.setattr(serve, "open_wonder", seen)
+    assert main(["serve", "--no-http", "--module", module]) == 2
+    (options,) = opened
+    del options["news"]
+    assert options == {"modules": [module], "module_folders": [Path.cwd()], "objects": None}
 
 
 async def test_a_process_that_runs_all_runs_takes_no_import_roots(store_url: str, tmp_path: Path) -> None:

@@ -1,11 +1,7 @@
 """`wonder schedules`: what a person and a program see, on each database."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from support.commands import wonder
 from wonder.cli.main import main
 
 REPORT = """\
@@ -122,27 +119,14 @@ def test_a_run_that_is_fired_by_hand_goes_on_with_the_next_engine(
     assert run["output"] == {"day": planned.date().isoformat()}
 
 
-def test_schedules_run_until_they_are_interrupted(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_schedules_run_until_the_engine_is_stopped(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     every = ["--every-ms", "1000", "--input", '{"day": "@date"}', "--overlap", "allow"]
     assert main(["schedules", "create", "often", "--workflow", "report", *every]) == 0
-    command = [sys.executable, "-c", "from wonder.cli.main import entry; entry()", "schedules", "run"]
-    # Who runs the tests in the background has it ignore this signal, and with it all that it starts.
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
-    finally:
-        signal.signal(signal.SIGINT, heard)
-    try:
-        assert process.stdout
-        assert process.stdout.readline() == "the engine runs here\n"
-        end = time.monotonic() + 60
-        while told(capsys, "schedules", "show", "often")[1]["started"] < 2:
-            assert time.monotonic() < end
-    finally:
-        process.send_signal(signal.SIGINT)
-        status = process.wait(timeout=30)
-        process.stdout.close()
-    assert status == 130
+    with wonder("serve", "--no-http") as command:
+        command.said("ready      the engine runs here")
+        command.until(lambda: told(capsys, "schedules", "show", "often")[1]["started"] >= 2, "two runs")
+        command.send(signal.SIGINT)
+        assert command.ended(30) == 0
     _, shown = told(capsys, "schedules", "show", "often")
     assert {one["status"] for one in shown["firings"]} <= {"completed", "running", "queued"}
     assert len({one["planned_at"] for one in shown["firings"]}) == len(shown["firings"])

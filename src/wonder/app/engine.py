@@ -21,6 +21,7 @@ from wonder.app.local_worker import LocalWorker
 from wonder.app.retention import Retention
 from wonder.coordinator.collaborators import Collaborators
 from wonder.coordinator.errors import EngineStopped
+from wonder.coordinator.news import EngineNews
 from wonder.definitions.records.actions import ActionDef
 from wonder.errors import WonderError
 from wonder.executor.environment import Environment, SystemEnvironment
@@ -54,6 +55,7 @@ _TIDY_ON_SECONDS = 0.1
 _FIRST_SECONDS = 0.5
 _RETENTION_SECONDS = 5.0
 _AFTER_ERROR_SECONDS = 1.0
+_DRAIN_SECONDS = 0.02
 
 Runs = Literal["all", "own", "none"]
 
@@ -81,6 +83,7 @@ class Engine:
         objects: Objects | None = None,
         vectors: Vectors | None = None,
         logs: LogCollector | None = None,
+        news: EngineNews | None = None,
     ) -> None:
         self.environment = environment or SystemEnvironment()
         self._threads = Threads()
@@ -117,10 +120,13 @@ class Engine:
             prepare=self._make_ready,
             on_stop=self.stopped.set,
             function_sources=functions.sources,
+            news=news,
         )
         self.coordinator = self.collaborators.coordinator
         self.retention = Retention(store, lease, objects, now_ms)
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
+        self.recovered_runs = 0
+        """How many runs that were under way it has gone on with."""
         self._keeping: asyncio.Task[None] | None = None
         self._recovered = asyncio.Event()
 
@@ -139,8 +145,18 @@ class Engine:
             await self._secrets.recall()
         if self._runs == "all":
             await self.collaborators.quarantine.set_aside()
-            await self.collaborators.recovery.recover()
+            self.recovered_runs = await self.collaborators.recovery.recover()
         self._recovered.set()
+
+    async def drain(self, seconds: float) -> int:
+        """Give no more tasks to workers, and wait for those that they have; returns how many are left by then."""
+        tasks = self.coordinator.tasks
+        tasks.drain()
+        for _ in range(int(seconds / _DRAIN_SECONDS)):
+            if not tasks.under_way or self.stopped.is_set():
+                break
+            await asyncio.sleep(_DRAIN_SECONDS)
+        return tasks.under_way
 
     async def close(self) -> None:
         """Stop; what was decided is durable, and what was under way goes on in the next process."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wonder.actions.functions.functions import FunctionRegistry
 from wonder.actions.logs.collecting import LogCollector
 from wonder.app.engine import Engine, Runs
+from wonder.coordinator.news import EngineNews
 from wonder.errors import WonderError
 from wonder.objects.store import Objects
 from wonder.objects.vectors import Vectors
@@ -38,13 +39,14 @@ class EngineClaim:
         objects: Objects | None = None,
         vectors: Vectors | None = None,
         logs: LogCollector | None = None,
+        news: EngineNews | None = None,
     ) -> None:
         self.engine: Engine | None = None
         """The engine, while it runs in this process."""
         self._started: set[str] = set()
         self._store, self._functions, self._new_id = store, functions, new_id
         self._runs, self._lease_ms, self._keys, self._objects = runs, lease_ms, keys, objects
-        self._vectors, self._logs = vectors, logs
+        self._vectors, self._logs, self._news = vectors, logs, news
         self._lease: Lease | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -86,6 +88,8 @@ class EngineClaim:
                     await self._try()
                 else:
                     await self.engine.stopped.wait()
+                    if self._news:
+                        self._news.tell_stop()
                     await self._close_engine()
             except WonderError as error:
                 log.warning("the engine can't be taken over: %s", error)
@@ -102,6 +106,8 @@ class EngineClaim:
             await engine.begin()
             self.engine = engine
             await self._resume(engine)
+            if self._news:
+                self._news.tell_beginning(took_over=self._watching is not None, runs=engine.recovered_runs)
         except BaseException:
             self.engine = engine
             await self._close_engine()
@@ -125,6 +131,7 @@ class EngineClaim:
             objects=self._objects,
             vectors=self._vectors,
             logs=self._logs,
+            news=self._news,
         )
 
     async def _close_engine(self) -> None:
@@ -159,6 +166,7 @@ async def claim_engine(
     objects: Objects | None = None,
     vectors: Vectors | None = None,
     logs: LogCollector | None = None,
+    news: EngineNews | None = None,
 ) -> AsyncIterator[EngineClaim]:
     """Run the engine of a database in this process, now or as soon as no other one does."""
     claim = EngineClaim(
@@ -171,6 +179,7 @@ async def claim_engine(
         objects=objects,
         vectors=vectors,
         logs=logs,
+        news=news,
     )
     try:
         await claim.take()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from wonder.actions.functions.functions import FunctionRegistry
     from wonder.app.engine import Runs
+    from wonder.coordinator.news import EngineNews
     from wonder.objects.store import Objects
     from wonder.storage.secret_keys import KeySource
 
@@ -65,6 +66,7 @@ async def open_wonder(
     workspace: str | None = None,
     project: str | None = None,
     application: type[Application] = Application,
+    news: "EngineNews | None" = None,
 ) -> AsyncIterator[Application]:
     """Open a project of a database, and run the database's engine in this process unless another one does.
 
@@ -78,7 +80,8 @@ async def open_wonder(
     started here, or `none`. When a process that runs the engine ends, another one that has the database open takes
     over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second. `objects` is where the content of
     artifacts is, file:///folder or s3://bucket/prefix; if it is not said, in a folder beside the database.
-    `application` is what a door has added methods to.
+    `application` is what a door has added methods to. `news` is told when runs start and end, and when the engine
+    begins and stops in this process.
     """
     names = module_names(modules)
     roots, folders = folder_paths("import_roots", import_roots), folder_paths("module_folders", module_folders)
@@ -90,11 +93,8 @@ async def open_wonder(
             await _import_engine(opening)
             # What was imported above.
             from wonder.actions.files.private_places import kept_private
-            from wonder.actions.functions.functions import FunctionRegistry
 
-            registry = FunctionRegistry(names, roots, folders)
-            for name, function in (functions or {}).items():
-                registry.register(name, function)
+            registry = _registry(functions or {}, names, roots, folders)
             store = await opening
             with kept_private(private_places(url, contents), [*roots, *folders]):
                 async with (
@@ -107,14 +107,30 @@ async def open_wonder(
                         local=runs == "own",
                         application=application,
                     ) as app,
-                    _claimed(app, registry, contents, runs, lease_ms),
+                    _claimed(app, registry, contents, runs, lease_ms, news),
                 ):
                     yield app
 
 
+def _registry(
+    functions: Mapping[str, Callable[..., Any]], modules: Sequence[str], roots: Sequence[Path], folders: Sequence[Path]
+) -> "FunctionRegistry":
+    from wonder.actions.functions.functions import FunctionRegistry  # imported by now, as the engine is
+
+    registry = FunctionRegistry(modules, roots, folders)
+    for name, function in functions.items():
+        registry.register(name, function)
+    return registry
+
+
 @asynccontextmanager
 async def _claimed(
-    app: Application, registry: "FunctionRegistry", contents: "Objects", runs: "Runs", lease_ms: int | None
+    app: Application,
+    registry: "FunctionRegistry",
+    contents: "Objects",
+    runs: "Runs",
+    lease_ms: int | None,
+    news: "EngineNews | None",
 ) -> AsyncIterator[None]:
     """Run the engine in this process, or as soon as the one that runs it ends."""
     # What `open_wonder` has imported.
@@ -135,6 +151,7 @@ async def _claimed(
             objects=contents,
             vectors=vectors_of(app.url, app.store),
             logs=logs,
+            news=news,
         ) as app.claim,
     ):
         yield

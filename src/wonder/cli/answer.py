@@ -21,6 +21,7 @@ from wonder.cli.asking import Asker, is_terminal
 from wonder.cli.engine_note import CONTINUE
 from wonder.cli.output import color, print_output, visible_lines
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
+from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_json_option
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue, parse_json
@@ -41,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """Give the answer, or ask for it."""
     if given.answer is not None:
-        return asyncio.run(_run(given, parse_json(given.answer)))
+        return run_until_stopped(_run(given, parse_json(given.answer)))
     if given.json or not is_terminal():
         raise NoAnswer("no answer was given, and nobody can be asked for one here; write it as JSON")
     question = asyncio.run(_question(given))
@@ -50,7 +51,7 @@ def run(given: Namespace) -> int:
     except (EOFError, KeyboardInterrupt):
         print("\nnothing was stored; the question is still open", file=sys.stderr)
         return 130
-    return asyncio.run(_run(given, value))
+    return run_until_stopped(_run(given, value))
 
 
 class NoAnswer(WonderError):

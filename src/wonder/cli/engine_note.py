@@ -4,8 +4,8 @@ from wonder.app.application import Application
 from wonder.cli.output import color
 from wonder.operations.engine_status import EngineQuestion, EngineStatus, engine_status
 
-HOW = "`wonder schedules run`, or a program that has the database open"
-CONTINUE = "`wonder run` and the same --key and input, or with `wonder schedules run`"
+HOW = "`wonder serve --no-http`, or a program that has the database open"
+CONTINUE = "`wonder run` and the same --key and input, or with `wonder serve --no-http`"
 
 
 async def print_if_nobody_runs(app: Application, what: str, run_ids: list[str] | None = None) -> None:

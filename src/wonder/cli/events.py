@@ -6,13 +6,13 @@ the first node that waits for it later, for a day unless --ttl is given.
   wonder events send payment-received --key order-7 --payload '{"cents": 1200}'
 """
 
-import asyncio
 from argparse import ArgumentParser, Namespace
 
 from wonder.app.opening import open_wonder
 from wonder.cli.engine_note import CONTINUE
 from wonder.cli.output import color, print_output
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
+from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_command, add_json_option
 from wonder.language.values import JsonValue, parse_json
 from wonder.operations.run_orders import EVENT_TTL_SECONDS, OutsideEvent, send_event
@@ -46,7 +46,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(given: Namespace) -> int:
     """Send the event."""
-    return asyncio.run(_run(given, parse_json(given.payload)))
+    return run_until_stopped(_run(given, parse_json(given.payload)))
 
 
 async def _run(given: Namespace, payload: JsonValue) -> int:

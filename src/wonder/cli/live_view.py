@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import sys
 import time
 from collections import defaultdict
 from contextlib import ExitStack
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wonder.app.application import Application
 from wonder.cli.output import color
+from wonder.cli.own_output import PICTURE, own_output, say
 from wonder.cli.progress import ProgressLines
 from wonder.cli.questions import question_lines
 from wonder.operations.following import Follow, RunProgress, run_progress
@@ -32,7 +32,7 @@ async def watch(wonder: Application, run_id: str, *, quiet: bool, to_the_end: bo
 
     With `to_the_end`, it is shown while it waits as well.
     """
-    view = _View(sys.stdout.isatty() and not quiet)
+    view = _View(own_output().isatty() and not quiet)
     watcher: Watcher | None = None
     with ExitStack() as stack:
         end: asyncio.Task[RunResult] | None = None
@@ -62,7 +62,7 @@ class _View:
     def __init__(self, on_terminal: bool) -> None:
         self.on_terminal = on_terminal
         self.progress = ProgressLines()
-        self._drawn = 0
+        PICTURE.leave()
         self._open: set[str] = set()
         self._asked: set[str] = set()
         self._started = time.monotonic()
@@ -75,7 +75,7 @@ class _View:
             width = shutil.get_terminal_size().columns
             lines = [self._line(one.node, defaultdict(int, one.tokens), width) for one in standing.nodes]
             elapsed = time.monotonic() - self._started
-            self._draw([*lines, color("dim", f"{run.status} · {elapsed:.1f} s · {run.run_id}")])
+            PICTURE.draw([*lines, color("dim", f"{run.status} · {elapsed:.1f} s · {run.run_id}")])
         elif time.monotonic() - self._written >= _PLAIN_SECONDS:
             # In a pipe: one line every few seconds, so that a log shows that it goes on.
             self._written = time.monotonic()
@@ -84,23 +84,22 @@ class _View:
             total = sum(count for _, _, count in counts)
             live = {node for node, status, _ in counts if status not in _ENDED}
             told = "".join(f"; {waits}" for waits in self.progress.in_line(live))
-            print(f"{run.status}: {done} of {total} node executions done{told}", flush=True)
+            say(f"{run.status}: {done} of {total} node executions done{told}", flush=True)
 
     def ask(self, items: list[Question]) -> None:
         """Show questions while the run goes on, each once; at second sight, as a run that stops reports its own."""
         new = [item for item in items if item.id in self._open and item.id not in self._asked]
         self._open = {item.id for item in items}
         self._asked.update(item.id for item in new)
-        if new and self._drawn:
-            # Over the picture, which is drawn again below.
-            sys.stdout.write(f"\x1b[{self._drawn}A\x1b[J")
-            self._drawn = 0
+        if new:
+            # In the place of the picture, which is drawn again below.
+            PICTURE.erase()
         for item in new:
-            print("\n".join(question_lines(item)), flush=True)
+            say("\n".join(question_lines(item)), flush=True)
 
     def close(self) -> None:
         """Leave the last picture standing."""
-        self._drawn = 0
+        PICTURE.leave()
 
     def _line(self, ref: str, statuses: dict[str, int], width: int) -> str:
         line = _line(ref, statuses)
@@ -108,12 +107,6 @@ class _View:
             return line
         told = self.progress.beside(line, ref, width)
         return f"{line} {color('dim', told)}" if told else line
-
-    def _draw(self, lines: list[str]) -> None:
-        up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        sys.stdout.write(up + "".join(f"\x1b[2K{line}\n" for line in lines))
-        sys.stdout.flush()
-        self._drawn = len(lines)
 
 
 def _line(ref: str, statuses: dict[str, int]) -> str:

@@ -27,7 +27,8 @@ COMMANDS = {
     "inbox": "list the questions that runs ask people",
     "answer": "answer a question from the inbox",
     "events": "send an event to the runs that wait for it",
-    "schedules": "start workflows at planned times: create, list, pause, delete and run schedules",
+    "schedules": "start workflows at planned times: create, list, pause and delete schedules",
+    "serve": "run the engine for all runs, schedules and triggers until it is stopped",
     "actions": "list and show the available kinds of action, with an example of each, and the stored actions",
     "secrets": "store, list and delete secrets (API keys, passwords), and rotate their encryption key",
     "projects": "create, list, rename, archive and restore the projects of a workspace",
@@ -53,7 +54,7 @@ exit status:
   3  the run has not ended: it waits for a person or an outside event
 
 Runs continue only while a process runs the engine. `wonder run` runs it until its own run has ended;
-`wonder schedules run` runs it for all runs, schedules and triggers until it is interrupted.
+`wonder serve --no-http` runs it for all runs, schedules and triggers until it is stopped.
 Data is stored in .wonder/ in the working directory, unless --db, WONDER_DATABASE_URL or `database_url` in wonder.toml
 names another database (sqlite:///path/to/file.db or postgresql://user@host/name).
 Commands use the project `default` of the workspace `default`, unless --project and --workspace, WONDER_PROJECT and
@@ -96,6 +97,9 @@ def entry() -> None:
         # Caught around the whole program: it may come while a command is still being imported.
         print("interrupted", file=sys.stderr)
         status = 130
+    except Terminated:
+        print("stopped by SIGTERM", file=sys.stderr)
+        status = 143
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 0
@@ -106,6 +110,10 @@ def entry() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 1
     sys.exit(status)
+
+
+class Terminated(BaseException):
+    """SIGTERM has ended a command, as KeyboardInterrupt says it of SIGINT."""
 
 
 class BadUsage(WonderError):

@@ -2,7 +2,7 @@
 
 `tools` connects to a server as a run does, with the secrets that its definition names: it starts its command on this
 machine, or sends requests to its URL. A command is started only after you have approved it, with `allow`, with
---allow-mcp, or at a prompt. `allow --long-running` approves it for long-running processes too: `wonder schedules run`
+--allow-mcp, or at a prompt. `allow --long-running` approves it for long-running processes too: `wonder serve --no-http`
 and programs that have the database open.
 
   wonder mcp allow files

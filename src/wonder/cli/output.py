@@ -2,11 +2,11 @@
 
 import json
 import re
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from wonder.cli.own_output import own_output, say
 from wonder.definitions.faults import Fault
 from wonder.language.values import encode_json, show_path
 from wonder.operations.outputs import as_json
@@ -21,7 +21,7 @@ _COLORS = {"error": "31", "warning": "33", "good": "32", "hint": "36", "dim": "2
 
 def print_json(value: Any) -> None:
     """Print a value for a program: one document, nothing else."""
-    print(_json_text(value))
+    say(_json_text(value))
 
 
 def print_output(output: Any) -> None:
@@ -37,13 +37,13 @@ class JsonList:
 
     def add(self, value: Any) -> None:
         """Print one more element."""
-        print("[" if self._is_empty else ",")
+        say("[" if self._is_empty else ",")
         self._is_empty = False
-        print(textwrap.indent(_json_text(value), "  "), end="")
+        say(textwrap.indent(_json_text(value), "  "), end="")
 
     def end(self) -> None:
         """Close the list."""
-        print("[]" if self._is_empty else "\n]")
+        say("[]" if self._is_empty else "\n]")
 
 
 def visible(text: str) -> str:
@@ -72,7 +72,7 @@ def visible_json(value: Any) -> str:
 
 def color(style: str, text: str) -> str:
     """Color a text, if a person looks at it on a terminal."""
-    return f"\x1b[{_COLORS[style]}m{text}\x1b[0m" if sys.stdout.isatty() else text
+    return f"\x1b[{_COLORS[style]}m{text}\x1b[0m" if own_output().isatty() else text
 
 
 def print_faults(faults: Iterable[Fault], lines: Sequence[str]) -> None:
@@ -80,15 +80,15 @@ def print_faults(faults: Iterable[Fault], lines: Sequence[str]) -> None:
     for fault in faults:
         where = f"{visible(fault.place.file)}:{fault.place.line}:{fault.place.column}: " if fault.place else ""
         said, *more = map(visible, fault.message.split("\n"))
-        print(f"{color('bold', where)}{color(fault.severity, fault.severity)} {fault.code}: {said}")
+        say(f"{color('bold', where)}{color(fault.severity, fault.severity)} {fault.code}: {said}")
         for line in more:  # as the TypeScript compiler tells why two types differ
-            print(f"    {line}")
+            say(f"    {line}")
         if fault.place and 0 < fault.place.line <= len(lines):
             _print_line(lines[fault.place.line - 1], fault.place.line, fault.place.column)
         if fault.path:
-            print(f"      {color('dim', 'at ' + visible(show_path(fault.path)))}")
+            say(f"      {color('dim', 'at ' + visible(show_path(fault.path)))}")
         if fault.hint:
-            print(f"      {color('hint', visible(fault.hint))}")
+            say(f"      {color('hint', visible(fault.hint))}")
 
 
 def count(number: int, noun: str) -> str:
@@ -101,9 +101,9 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     # The titles too: a query chooses the names of its columns.
     titles, rows = [*map(visible, titles)], [[visible(cell) for cell in row] for row in rows]
     widths = [min(_WIDTH_MAX, max(map(len, column))) for column in zip(titles, *rows, strict=True)]
-    print(color("bold", _line(titles, widths)))
+    say(color("bold", _line(titles, widths)))
     for row in rows:
-        print(_line(row, widths))
+        say(_line(row, widths))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -117,8 +117,8 @@ def _print_line(line: str, number: int, column: int) -> None:
     part = line[start : start + 110].replace("\t", " ")
     shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in part)
     before = "…" if start else ""
-    print(f"  {color('dim', f'{number:>4} |')} {before}{shown}")
-    print(f"       {color('dim', '|')} {' ' * (column - 1 - start + len(before))}{color('bold', '^')}")
+    say(f"  {color('dim', f'{number:>4} |')} {before}{shown}")
+    say(f"       {color('dim', '|')} {' ' * (column - 1 - start + len(before))}{color('bold', '^')}")
 
 
 def _json_text(value: Any) -> str:
@@ -141,7 +141,7 @@ def _escaped(text: str) -> str:
 
 def _can_be_printed(text: str) -> bool:
     try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        text.encode(getattr(own_output(), "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return False
     return True

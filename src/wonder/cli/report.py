@@ -7,6 +7,7 @@ from typing import Final
 from wonder.app.application import Application
 from wonder.cli.live_view import watch
 from wonder.cli.output import color, print_output, visible, visible_json, visible_lines
+from wonder.cli.own_output import say
 from wonder.cli.questions import event_lines, question_lines
 from wonder.operations.following import (
     Follow,
@@ -29,7 +30,7 @@ _STATUSES: Final[dict[str, int]] = {
     "paused": 3,
 }
 _KEPT = (
-    "the run {} is kept, and goes on where it was while some process runs the engine: `wonder schedules run` here "
+    "the run {} is kept, and goes on where it was while some process runs the engine: `wonder serve --no-http` here "
     "(with --module for functions that it calls), or a program that has the database open"
 )
 
@@ -65,16 +66,16 @@ async def _report_run(wonder: Application, standing: RunProgress, *, for_program
         return _STATUSES[outcome.status]
     took = ((run.completed_ms or run.created_ms) - run.created_ms) / 1000
     if run.status == "completed":
-        print(f"{color('good', '✓')} completed in {took:.2f} s  {color('dim', run.run_id)}")
-        print(visible_json(run.output))
+        say(f"{color('good', '✓')} completed in {took:.2f} s  {color('dim', run.run_id)}")
+        say(visible_json(run.output))
         _report_triggered(triggered)
     elif error:
         where = f" at node {error.node!r}" if error.node else ""
-        print(f"{color('error', '✗')} {run.status} after {took:.2f} s{where}  {color('dim', run.run_id)}")
-        print(f"  {visible(error.code)}: {visible_lines(error.message)}")
-        print(f"  {color('hint', f'wonder runs show {run.run_id}')} shows what happened")
+        say(f"{color('error', '✗')} {run.status} after {took:.2f} s{where}  {color('dim', run.run_id)}")
+        say(f"  {visible(error.code)}: {visible_lines(error.message)}")
+        say(f"  {color('hint', f'wonder runs show {run.run_id}')} shows what happened")
     elif run.status == "cancelled":
-        print(f"{color('error', '✗')} cancelled after {took:.2f} s  {color('dim', run.run_id)}")
+        say(f"{color('error', '✗')} cancelled after {took:.2f} s  {color('dim', run.run_id)}")
     else:
         await _report_waiting(wonder, run.run_id)
     return _STATUSES[run.status]
@@ -84,14 +85,14 @@ def _report_triggered(triggered: TriggeredRuns) -> None:
     for trigger in triggered.triggers:
         if trigger.status == "failed" and trigger.reason:
             mark = color("error", "✗")
-            print(f"  {mark} trigger of {trigger.workflow_id!r}: {visible(trigger.reason.message)}")
+            say(f"  {mark} trigger of {trigger.workflow_id!r}: {visible(trigger.reason.message)}")
         elif trigger.status == "skipped" and trigger.reason:
             mark = color("dim", "–")
-            print(f"  {mark} trigger of {trigger.workflow_id!r} skipped: {visible(trigger.reason.message)}")
+            say(f"  {mark} trigger of {trigger.workflow_id!r} skipped: {visible(trigger.reason.message)}")
     if triggered.statuses:
         told = ", ".join(f"{count} {status}" for status, count in sorted(triggered.statuses.items()))
         total = sum(triggered.statuses.values())
-        print(f"  {color('dim', '↳')} triggered {total} run{'' if total == 1 else 's'}: {told}")
+        say(f"  {color('dim', '↳')} triggered {total} run{'' if total == 1 else 's'}: {told}")
 
 
 async def _report_waiting(wonder: Application, run_id: str) -> None:
@@ -99,12 +100,12 @@ async def _report_waiting(wonder: Application, run_id: str) -> None:
     run = standing.run
     if run.status == "paused":
         reason = f" ({visible(run.paused_reason)})" if run.paused_reason else ""
-        print(f"{color('warning', '…')} paused{reason}: only a person can move it on")
+        say(f"{color('warning', '…')} paused{reason}: only a person can move it on")
     else:
-        print(f"{color('warning', '…')} {run.status} for a person or an outside event")
+        say(f"{color('warning', '…')} {run.status} for a person or an outside event")
     for item in standing.questions:
         for line in question_lines(item):
-            print(f"  {line}")
+            say(f"  {line}")
     for line in event_lines(standing.events):
-        print(f"  {line}")
-    print(f"  {color('hint', f'wonder runs show {run_id}')}")
+        say(f"  {line}")
+    say(f"  {color('hint', f'wonder runs show {run_id}')}")

@@ -9,6 +9,7 @@ from wonder.app.application import Application
 from wonder.app.opening import open_app
 from wonder.cli.live_view import watch
 from wonder.cli.output import color, count, print_json, print_output, visible
+from wonder.cli.own_output import say
 from wonder.cli.report import follow_run
 from wonder.cli.run_lists import add_filter_options, print_runs, which_runs, written_options
 from wonder.cli.settings import tenant_setting
@@ -70,12 +71,12 @@ async def retry(opened: AbstractAsyncContextManager[Application], url: str, give
 
 def _print_found(found: RunsToRetry, command: str) -> None:
     if not found.total:
-        print("no failed run that was not retried yet matches")
+        say("no failed run that was not retried yet matches")
         return
     print_runs(found.first)
     if found.total > len(found.first):
-        print(f"… and {found.total - len(found.first):,} more")
-    print(f"{count(found.total, 'run')} would be retried; nothing was done. To do it: {command}")
+        say(f"… and {found.total - len(found.first):,} more")
+    say(f"{count(found.total, 'run')} would be retried; nothing was done. To do it: {command}")
 
 
 async def _retry_all(wonder: Application, given: Namespace) -> int:
@@ -89,9 +90,9 @@ async def _retry_all(wonder: Application, given: Namespace) -> int:
         print_json({**shown, "statuses": dict(statuses)})
     else:
         for refused in done.refused:
-            print(f"{color('error', '✗')} {refused.run_id} was not retried: {visible(refused.reason)}")
+            say(f"{color('error', '✗')} {refused.run_id} was not retried: {visible(refused.reason)}")
         told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items()))
-        print(f"{count(len(done.retried), 'run')} retried" + (f": {told}" if told else ""))
+        say(f"{count(len(done.retried), 'run')} retried" + (f": {told}" if told else ""))
     if done.refused or statuses["failed"] or statuses["cancelled"]:
         return 1
     return 0 if statuses.keys() <= {"completed"} else 3

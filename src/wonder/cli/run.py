@@ -4,6 +4,7 @@ Given a file, the file is checked, stored, and its workflow is run. Python funct
 file and from the working directory. Given the name of a stored workflow, that workflow is run; it can call only the
 functions of the modules that --module or wonder.toml names.
 A command of an MCP server is started only after you have approved it, with --allow-mcp or at a prompt.
+What functions print goes to standard error.
 
   wonder run orders.yaml --input '{"order": 7}'
   wonder run orders --input @order.json --key order-7
@@ -25,6 +26,7 @@ from wonder.app.results import Run
 from wonder.cli.approving import Servers, add_allow_mcp_option, approve_commands, unapproved, unapproved_in
 from wonder.cli.files import read_definition_file
 from wonder.cli.output import print_faults, print_json, visible_lines
+from wonder.cli.own_output import functions_print_to_stderr, say
 from wonder.cli.report import follow_run, print_kept
 from wonder.cli.run_headers import shown_time
 from wonder.cli.settings import (
@@ -36,6 +38,7 @@ from wonder.cli.settings import (
     objects_setting,
     tenant_setting,
 )
+from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_wait_option
 from wonder.cli.validate import summary
 from wonder.clock import SYSTEM_CLOCK
@@ -74,7 +77,8 @@ def run(given: Namespace) -> int:
             run_input = read_input(given.input)
             workflow, servers = asyncio.run(_find_stored(given))
             approve_commands(given, servers)
-            return asyncio.run(_run_stored(given, workflow, run_input))
+            with functions_print_to_stderr():
+                return run_until_stopped(_run_stored(given, workflow, run_input))
         except WonderError as error:
             return _refuse(given, [], given.file, error)
     file = read_definition_file(given.file)
@@ -84,7 +88,8 @@ def run(given: Namespace) -> int:
         run_input = read_input(given.input)
         folder = Path(given.file).resolve().parent if given.file != "-" else Path.cwd()
         approve_commands(given, _servers(given, file.loaded))
-        return asyncio.run(_run(given, file.loaded, file.lines, file.name, run_input, folder))
+        with functions_print_to_stderr():
+            return run_until_stopped(_run(given, file.loaded, file.lines, file.name, run_input, folder))
     except WonderError as error:
         return _refuse(given, file.lines, file.name, error)
 
@@ -178,7 +183,7 @@ async def _tell_earlier(wonder: Application, started: Run, key: str, began_ms: i
     run = (await run_progress(wonder, Follow(run_id=started.id, nodes=False))).run
     if run.created_ms < began_ms:
         at, version = shown_time(run.created_ms), run.workflow_version
-        print(f"this is the run that the key {key!r} started at {at}, with version {version}; nothing new was started")
+        say(f"this is the run that the key {key!r} started at {at}, with version {version}; nothing new was started")
 
 
 def read_input(text: str) -> JsonValue:
@@ -208,7 +213,7 @@ def _refuse(given: Namespace, lines: list[str], name: str, error: WonderError) -
         print_json({"run_id": None, "status": None, "output": None, "error": shown})
     elif faults:
         print_faults(faults, lines)
-        print(f"{summary(name, faults)}; nothing was stored")
+        say(f"{summary(name, faults)}; nothing was stored")
     else:
         print(f"wonder: {visible_lines(str(error))}", file=sys.stderr)
         if error.code == "INPUT_REFUSED":

@@ -10,6 +10,7 @@ from wonder.app.application import Application
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.moments import moment
 from wonder.cli.output import print_output, print_table
+from wonder.cli.own_output import say
 from wonder.cli.run_headers import shown_status, shown_time, shown_took
 from wonder.operations.run_lists import ListRuns, list_project_runs
 from wonder.operations.run_records import RunPage, RunStatus, RunSummary
@@ -67,9 +68,9 @@ async def list_runs(app: Application, given: Namespace) -> int:
     if page.runs:
         print_runs(page.runs)
     elif not page.cursor:
-        print("no runs match" if options else "no runs yet; `wonder run FILE` starts one")
+        say("no runs match" if options else "no runs yet; `wonder run FILE` starts one")
     if page.cursor:
-        print(f"more: wonder runs list{options} --cursor {page.cursor}")
+        say(f"more: wonder runs list{options} --cursor {page.cursor}")
     await print_if_nobody_runs(app, "runs continue", [one.run_id for one in page.runs])
     return 0
 

@@ -4,8 +4,8 @@ wonder runs list --status failed
 wonder runs show 01M7P9D2J8Q0T4X6Z7B1C3E5G9
 """
 
-import asyncio
 from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
 from pathlib import Path
 
 from wonder.app.application import Application
@@ -13,6 +13,7 @@ from wonder.app.opening import open_app, open_wonder
 from wonder.cli import retrying
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.output import JsonList, color, print_output, visible
+from wonder.cli.own_output import functions_print_to_stderr
 from wonder.cli.report import follow_run
 from wonder.cli.run_details import print_details
 from wonder.cli.run_headers import shown_time
@@ -26,6 +27,7 @@ from wonder.cli.settings import (
     objects_setting,
     tenant_setting,
 )
+from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options, add_wait_option
 from wonder.language.values import encode_json, parse_json
 from wonder.operations.outputs import as_json
@@ -109,7 +111,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(given: Namespace) -> int:
     """Run one of the commands."""
-    return asyncio.run(_run(given))
+    with functions_print_to_stderr() if given.command in ("retry", "fork") else nullcontext():
+        return run_until_stopped(_run(given))
 
 
 async def _run(given: Namespace) -> int:

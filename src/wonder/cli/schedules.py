@@ -1,17 +1,15 @@
-"""Start workflows at planned times: create, list, pause, delete and run schedules.
+"""Start workflows at planned times: create, list, pause and delete schedules.
 
 A schedule has a cron expression (five fields, or @daily and similar) or an interval, and a time zone. Each planned time
 starts one run. Schedules can also be defined in definition files, under `schedules`. They start runs only while a
-process runs the engine for all runs: `wonder schedules run`, or a program that has the database open. --catch-up
+process runs the engine for all runs: `wonder serve --no-http`, or a program that has the database open. --catch-up
 decides what happens to the times that were missed meanwhile.
 
   wonder schedules create nightly --workflow report --cron '30 2 * * mon-fri' --time-zone Europe/Berlin
   wonder schedules next nightly --count 3
 """
 
-import asyncio
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from typing import Any, get_args
 
 from wonder.app.application import Application
@@ -19,15 +17,8 @@ from wonder.app.opening import open_app, open_wonder
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.run import read_input
-from wonder.cli.settings import (
-    add_modules_option,
-    add_objects_option,
-    add_project_options,
-    database_setting,
-    modules_setting,
-    objects_setting,
-    tenant_setting,
-)
+from wonder.cli.settings import add_project_options, database_setting, tenant_setting
+from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options
 from wonder.language.values import encode_json
 from wonder.operations.schedules import (
@@ -70,14 +61,6 @@ def configure(parser: ArgumentParser) -> None:
     ):
         details = _CREATE_EXAMPLE if name == "create" else ""
         add_command(commands, name, text, details).add_argument("name", metavar="NAME", help="the name of the schedule")
-    running = add_command(
-        commands,
-        "run",
-        "run the engine until interrupted: start runs as planned, and continue all runs of the database",
-        "Actions of the kind `python` can call only functions of the modules that --module or wonder.toml names.",
-    )
-    add_objects_option(running)
-    add_modules_option(running)
     _configure_create(commands.choices["create"])
     commands.choices["pause"].add_argument("--note", help="the reason, which `wonder schedules show` displays")
     commands.choices["next"].add_argument("--count", metavar="N", type=int, default=5, help="show N times (default 5)")
@@ -141,7 +124,7 @@ _FIELDS = (
 
 def run(given: Namespace) -> int:
     """Run one of the commands."""
-    return asyncio.run(_run(given))
+    return run_until_stopped(_run(given))
 
 
 async def _run(given: Namespace) -> int:
@@ -156,14 +139,6 @@ async def _run(given: Namespace) -> int:
         async with open_app(url, **tenant) as app:  # after this command has closed its own engine, which runs no tasks
             await print_if_nobody_runs(app, "the run continues")
         return 0
-    if given.command == "run":
-        objects, modules = objects_setting(given.objects), modules_setting(given.module)
-        async with open_wonder(url, modules=modules, module_folders=[Path.cwd()], objects=objects, **tenant) as wonder:
-            state = (
-                "the engine runs here" if wonder.engine else "another process runs the engine; waiting for it to end"
-            )
-            print(state, flush=True)
-            await asyncio.Event().wait()
     async with open_app(url, create=given.command == "create", **tenant) as app:
         await _DOES[given.command](app, given)
     return 0

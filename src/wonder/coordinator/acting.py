@@ -82,7 +82,7 @@ class Acting:
 
     def _end(self, run: LiveRun, end: EndRun) -> None:
         self._announce_end(run, end)
-        self._effects.note_status(run, end.status)
+        self._effects.note_end(run, end)
         self._tasks.note_end(run)
         if run.parent_run_id is not None and run.parent_token_id is not None:
             fact = ChildEnded(run.parent_token_id, run.id, end.status, end.output, end.failure)

@@ -8,6 +8,7 @@ from wonder.coordinator.coordinator import Coordinator
 from wonder.coordinator.forking import Forker
 from wonder.coordinator.kept_events import KeptEvents
 from wonder.coordinator.live import LiveRun
+from wonder.coordinator.news import EngineNews, news_of
 from wonder.coordinator.outside import Outside
 from wonder.coordinator.quarantine import Quarantine
 from wonder.coordinator.recovery import Recovery
@@ -20,7 +21,7 @@ from wonder.coordinator.triggering import Triggers
 from wonder.coordinator.unloaded import Unloaded
 from wonder.coordinator.worker import Worker
 from wonder.definitions.records.actions import ActionDef
-from wonder.engine.decisions import AwaitEvent, ControlChild, FireTriggers, RetryRun, StartChild
+from wonder.engine.decisions import AwaitEvent, ControlChild, EndRun, FireTriggers, RetryRun, StartChild
 from wonder.errors import WonderError
 from wonder.storage.runs.leases import Lease
 from wonder.storage.store import NewId, Store
@@ -40,9 +41,10 @@ class Collaborators:
         prepare: Callable[[Iterable[ActionDef]], None],
         on_stop: Callable[[], None],
         function_sources: Sequence[str] = (),
+        news: EngineNews | None = None,
     ) -> None:
         """Make them; `prepare` gets the actions of each workflow that is loaded, `on_stop` is called when it stops."""
-        self._prepare, self._on_stop = prepare, on_stop
+        self._prepare, self._on_stop, self._news = prepare, on_stop, news
         self.coordinator = coordinator = Coordinator(store, lease, worker, clock, new_id, effects=self)
         self.starter = starter = Starter(coordinator)
         self.calls = Calls(coordinator, starter)
@@ -85,6 +87,16 @@ class Collaborators:
     def note_status(self, run: LiveRun, status: str) -> None:
         """Count the runs of a project that go."""
         self.starter.admission.note_status(run, status)
+        if self._news is not None and not run.is_told and run.state.begun:
+            run.is_told = True
+            if run.parent_run_id is None:
+                self._news.tell_run(news_of(run, "started"))
+
+    def note_end(self, run: LiveRun, end: EndRun) -> None:
+        """Count the runs of a project that go, and tell how one has ended."""
+        self.note_status(run, end.status)
+        if self._news is not None and run.parent_run_id is None:
+            self._news.tell_run(news_of(run, end.status, end.failure))
 
     def note_stop(self, error: WonderError) -> None:
         """Pass on that the coordinator has stopped."""

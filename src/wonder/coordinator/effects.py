@@ -65,6 +65,9 @@ class Effects(Protocol):
     def note_status(self, run: LiveRun, status: str) -> None:
         """Note the durable status of a run; `lost` for one that was given up and is loaded again."""
 
+    def note_end(self, run: LiveRun, end: EndRun) -> None:
+        """Note how a run has ended."""
+
     def note_stop(self, error: WonderError) -> None:
         """Note that the coordinator has stopped, because another process has the lease."""
 

@@ -26,6 +26,7 @@ class LiveRun:
         "dropped",
         "family",
         "inherited",
+        "is_told",
         "origin",
         "parent_run_id",
         "parent_token_id",
@@ -73,6 +74,8 @@ class LiveRun:
         """How many are about to do something with it, so that it should stay in memory."""
         self.inherited = False
         """Whether it was loaded, and the tasks that it has under way were lost with the process that had them."""
+        self.is_told = False
+        """Whether people were told that it has started, or it has started in another process."""
         self.dropped = False
         """Whether it was given up: its rows are the truth, and what still comes for this object is not heard."""
 

@@ -182,6 +182,7 @@ class Starter:
         if run.origin is not None:
             await self.family_bytes.get(run.origin.family_id)
         self.family_bytes.enter(run)
+        run.is_told = loaded.run.begun
         return run
 
     async def program(self, workflow_def_id: str, version: int | None) -> Program:

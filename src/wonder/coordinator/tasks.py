@@ -41,6 +41,12 @@ class Tasks:
         self._young: dict[str, tuple[int, LiveRun]] = {}
         """Tasks that are not shown as executing yet, oldest first: since when they are under way, and their run."""
         self._is_showing = self._is_closing = False
+        self._is_draining = False
+
+    @property
+    def under_way(self) -> int:
+        """How many tasks workers have."""
+        return sum(len(run.tasks) for run in self._residency)
 
     def dispatch(self, run: LiveRun, order: DispatchTask) -> None:
         """Give a task to a worker, unless there is nothing to do any more, or not here."""
@@ -110,6 +116,12 @@ class Tasks:
             if run.program.workflow.triggers or run.origin is not None:
                 self.were_mine.add(run.id)
 
+    def drain(self) -> None:
+        """Give no more tasks to workers; tokens that would be dispatched stay `pending` for the next engine."""
+        self._is_draining = True
+        for run in self._residency:
+            run.state.limits.tasks_max = 0
+
     def close(self) -> None:
         """Take all tasks back, and begin no transform any more."""
         self._is_closing = True
@@ -128,7 +140,7 @@ class Tasks:
             return None
         if token.status not in _WORKING:
             return None  # a transform, which has ended before it was durable that it had begun
-        if not self.are_here(run):
+        if self._is_draining or not self.are_here(run):
             return None
         return Dispatch(
             run.project_id,
