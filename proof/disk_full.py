@@ -102,7 +102,7 @@ class Filling:
             f"unclear: {text}" for text in self._patience.texts.values() if not any(words in text for words in _CLEAR)
         ]
         self._counts.update({f"{code} heard": count for code, count in self._patience.heard.items()})
-        self._log.append({"kind": "settled", "at": time.time_ns() // 1_000_000})
+        self._log.append({"kind": "at_rest", "at": time.time_ns() // 1_000_000})
         return [*await check_file(self._database, self._log), *heard.found, *unclear]
 
     async def _fill_once(self) -> None:

@@ -141,7 +141,7 @@ def check_image(cut: Cut, number: int, *, finish: bool, counts: Counter[str] | N
                 load = Load(cut.random(number, "load"), log.append)
                 load.asked.update(cut.asked)
                 asyncio.run(_finish(load, database))
-                log.append({"kind": "settled", "at": time.time_ns() // 1_000_000})
+                log.append({"kind": "at_rest", "at": time.time_ns() // 1_000_000})
                 found = asyncio.run(check_file(database, log))
         except (WonderError, TimeoutError) as error:
             return [f"the image can't be used: {type(error).__name__}: {error}"]

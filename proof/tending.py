@@ -43,7 +43,7 @@ class Tender:
                 group.create_task(self._client(f"{self._number}-{number}"))
 
     async def finish(self, seconds: float) -> None:
-        """Bring all runs to their end, in so many seconds at the most, and say that all is settled."""
+        """Bring all runs to their end, in so many seconds at the most, and say that all is at rest."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             await self._try(self._look)
@@ -51,7 +51,7 @@ class Tender:
             if live == 0:
                 break
             await asyncio.sleep(LOOK_SECONDS)
-        self._log.note("settled", live=[])
+        self._log.note("at_rest", live=[])
 
     async def _live(self) -> int:
         ((live,),) = await self._wonder.store.query("SELECT count(*) FROM runs WHERE completed_ms IS NULL")

@@ -195,7 +195,7 @@ class _Simulation:
                 self._clients.settle()
             self._go_on(1_000)
             quiet = 0 if self._is_busy() or (playing and not playing.is_over) else quiet + 1
-        world.note("settled", at=world.wall_ms())
+        world.note("at_rest", at=world.wall_ms())
 
     def _is_busy(self) -> bool:
         clients, current = self._clients, self._machine.current.loop

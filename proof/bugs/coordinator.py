@@ -106,8 +106,8 @@ BUGS = (
     Bug(
         "nothing-dispatched-again",
         "coordinator/resuming.py",
-        "            if dispatch.token_id not in ended:\n",
-        "            if not dispatch:\n",
+        "redispatch(run.state) if dispatch.token_id not in kept]\n",
+        "redispatch(run.state) if not dispatch]\n",
         "what workers had when their process died is never run again",
         (SIMULATION, f"{TOKENS}::test_ctl_5a_all_tokens_are_made_and_so_many_are_under_way_also_after_a_restart"),
     ),
@@ -210,8 +210,8 @@ BUGS = (
     Bug(
         "outcome-offered-before-the-rest-is-dispatched",
         "coordinator/resuming.py",
-        "            if dispatch.token_id not in ended:\n                self._tasks.dispatch(run, dispatch)\n",
-        "            self._tasks.dispatch(run, dispatch)\n",
+        "redispatch(run.state) if dispatch.token_id not in kept]\n",
+        "redispatch(run.state)]\n",
         "a task whose outcome is known is executed again when its run is loaded after a failed commit",
         (f"{FAILING}::test_a_run_survives_a_commit_that_fails_at_any_moment", SIMULATION),
     ),

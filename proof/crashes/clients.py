@@ -159,7 +159,7 @@ class Clients:
             return not await self._store.query("SELECT 1 FROM runs WHERE completed_ms IS NULL LIMIT 1")
 
         await self._until(look)
-        self._outside.note("settled")
+        self._outside.note("at_rest")
 
     async def _begin_again(self, made: str, run_id: str, begin: Callable[[], Awaitable[Run]]) -> str:
         self.doing = f"a run that begins where {run_id} was"

@@ -64,7 +64,7 @@ async def work(settings: Settings) -> None:
         await asyncio.to_thread(sys.stdin.read)
         if not await load.settle():
             latencies.faults.append(f"not all had ended {_SETTLE_SECONDS:.0f} seconds after the load")
-        log.note("settled", live=[])
+        log.note("at_rest", live=[])
         tending.cancel()
         await asyncio.wait([tending])
     print(json.dumps({"counts": latencies.counts, "faults": latencies.faults}), flush=True)

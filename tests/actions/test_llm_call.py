@@ -225,7 +225,7 @@ class Budget:
         self.settled: list[float] = []
         self.ended = 0
 
-    def settle(self, cost_usd: float) -> None:
+    def charge(self, cost_usd: float) -> None:
         """Note a cost."""
         self.settled.append(cost_usd)
 

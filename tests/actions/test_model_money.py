@@ -26,7 +26,7 @@ class Ledger:
         self.reserved: list[float] = []
         self.settled: list[float] = []
 
-    def settle(self, cost_usd: float) -> None:
+    def charge(self, cost_usd: float) -> None:
         """Note a cost."""
         self.settled.append(cost_usd)
 

@@ -84,7 +84,7 @@ async def spend(spending: StoredSpending, of: Tenancy, worst: float, cost: float
     async with spending.call(given, of, worst) as call:
         await asyncio.sleep(0)
         if cost is not None:
-            call.settle(cost)
+            call.charge(cost)
     return given
 
 
@@ -97,7 +97,7 @@ async def test_res_6_calls_at_once_never_overspend(store: Store, spending: Store
             made += 1
             now = await standing(store, "P", "2026-11")
             most = max(most, now.spent_nanousd + now.reserved_nanousd)
-            call.settle(0.01)
+            call.charge(0.01)
 
     ended = await asyncio.gather(*[call() for _ in range(200)], return_exceptions=True)
     refused = [error for error in ended if isinstance(error, ActionFailed)]

@@ -216,7 +216,7 @@ async def test_a_planned_run_that_was_stored_before_the_one_before_it_had_ended_
     assert found.endswith(f"started it while its run {first} went on, against overlap skip")
 
 
-async def test_once_all_is_settled_no_schedule_is_overdue_unless_it_is_paused(spoiler: Spoiler) -> None:
+async def test_once_all_is_at_rest_no_schedule_is_overdue_unless_it_is_paused(spoiler: Spoiler) -> None:
     live = [str(id) for (id,) in await spoiler.store.query("SELECT id FROM runs WHERE completed_ms IS NULL")]
     ((due_ms,),) = await spoiler.store.query(
         f"SELECT due_ms FROM schedule_states WHERE schedule_id = {OF.format('all')}"
@@ -224,9 +224,9 @@ async def test_once_all_is_settled_no_schedule_is_overdue_unless_it_is_paused(sp
     assert isinstance(due_ms, int)
     await spoiler.sql(f"UPDATE schedule_states SET paused = 1 WHERE schedule_id <> {OF.format('all')}")
     await spoiler.sql("DELETE FROM timers")
-    settled = {"kind": "settled", "at": due_ms, "live": live}
-    assert await log_says(spoiler, settled) == []
-    late = {**settled, "at": due_ms + 5_000}
+    at_rest = {"kind": "at_rest", "at": due_ms, "live": live}
+    assert await log_says(spoiler, at_rest) == []
+    late = {**at_rest, "at": due_ms + 5_000}
     assert await log_says(spoiler, late) == ["overdue: the schedule all is 5000 ms overdue, and was not dealt with"]
     await spoiler.sql("UPDATE schedule_states SET paused = 1")
     assert await log_says(spoiler, late) == []

@@ -96,8 +96,8 @@ async def test_an_accepted_event_is_kept_or_has_woken_somebody(spoiler: Spoiler)
     assert await rules(spoiler, {**sent, "event": "lost"}) == ["events "]
     row = (str(project), "e", "", None, None, 1, 10**15, None)
     await spoiler.sql("INSERT INTO kept_events VALUES ('k', $1, $2, $3, $4, $5, $6, $7, $8)", *row)
-    settled = {"kind": "settled", "at": 1, "live": await _live(spoiler)}
-    assert "events listening" in await rules(spoiler, {**sent, "event": "e"}, settled)
+    at_rest = {"kind": "at_rest", "at": 1, "live": await _live(spoiler)}
+    assert "events listening" in await rules(spoiler, {**sent, "event": "e"}, at_rest)
 
 
 async def test_every_write_is_by_the_owner_of_the_newest_lease(spoiler: Spoiler) -> None:
@@ -113,20 +113,20 @@ async def test_every_write_is_by_the_owner_of_the_newest_lease(spoiler: Spoiler)
     assert await rules(spoiler, {**claimed, "epoch": epoch + 1}) == ["lease "]
 
 
-async def test_once_all_is_settled_nothing_is_overdue(spoiler: Spoiler) -> None:
+async def test_once_all_is_at_rest_nothing_is_overdue(spoiler: Spoiler) -> None:
     """INV-1, RET-3."""
     live = await _live(spoiler)
     ((newest,),) = await spoiler.store.query("SELECT max(at_ms) FROM events")
-    settled = {"kind": "settled", "at": newest, "live": live}
-    assert await rules(spoiler, settled) == []
+    at_rest = {"kind": "at_rest", "at": newest, "live": live}
+    assert await rules(spoiler, at_rest) == []
     asking = spoiler.runs["asking"]
-    assert await rules(spoiler, {**settled, "live": [id for id in live if id != asking]}) == ["overdue asking"]
+    assert await rules(spoiler, {**at_rest, "live": [id for id in live if id != asking]}) == ["overdue asking"]
     await spoiler.sql("UPDATE timers SET due_ms = 1 WHERE run_id = $1", asking)
-    assert await rules(spoiler, settled) == ["overdue asking"]
+    assert await rules(spoiler, at_rest) == ["overdue asking"]
     await spoiler.sql(
         "UPDATE runs SET status = 'failed', completed_ms = 1 WHERE parent_run_id = $1", spoiler.runs["calling"]
     )
-    assert "overdue calling" in await rules(spoiler, settled)
+    assert "overdue calling" in await rules(spoiler, at_rest)
 
 
 async def _live(spoiler: Spoiler) -> list[str]:

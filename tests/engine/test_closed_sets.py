@@ -24,6 +24,7 @@ from wonder.engine.decisions import (
     ContinueLater,
     ControlChild,
     Decision,
+    EndGroup,
     FireTriggers,
     MoveTrigger,
     RecordEvent,
@@ -31,7 +32,6 @@ from wonder.engine.decisions import (
     RetryRun,
     SendMetric,
     SetRunStatus,
-    SettleGroup,
     StartChild,
     StopAwaiting,
     WithdrawInput,
@@ -47,7 +47,7 @@ from wonder.storage.runs.recording import _TAKERS as STORED
 # Decisions that change nothing of a run's state, and those that have no rows.
 ACTING_ONLY = {RequestInput, WithdrawInput, AbortTask, StartChild, ControlChild, AwaitEvent, StopAwaiting, SendMetric}
 ACTING_ONLY |= {FireTriggers, MoveTrigger, RetryRun, ContinueLater}
-WITHOUT_ROWS = {RecordEvent, SettleGroup, AbortTask, StartChild, ControlChild, ContinueLater}
+WITHOUT_ROWS = {RecordEvent, EndGroup, AbortTask, StartChild, ControlChild, ContinueLater}
 
 
 def test_every_decision_is_applied_or_only_acts() -> None:

@@ -62,8 +62,8 @@ async def check_parent(reader: Reader, run: StoredRun) -> list[Violation]:
     return [Violation("children", run.id, f"it is called by run {parent}, which is not there")]
 
 
-def check_settled_family(run: StoredRun) -> list[Violation]:
-    """Once all is settled, a call and its sub-workflow are both over, or neither."""
+def check_family_at_rest(run: StoredRun) -> list[Violation]:
+    """Once all is at rest, a call and its sub-workflow are both over, or neither."""
     found = []
     live = {row["id"]: row["status"] for row in run.tokens if row["ended_ms"] is None}
     for child in run.children:

@@ -15,7 +15,7 @@ Each line is an object with a `kind`; `at` is the true time in milliseconds sinc
 | `clock_set` | `at` | a process's clock was set forward or back |
 | `claimed` | `owner`, `epoch`, `at` | a process was told that the lease is its own |
 | `wrote` | `run`, `sequence`, `epoch`, `at` | a process was told that its commit with this event is durable |
-| `settled` | `at`, `live`? | nothing moved any more, with time enough; only the runs in `live` may not have ended |
+| `at_rest` | `at`, `live`? | nothing moved any more, with time enough; only the runs in `live` may not have ended |
 """
 
 import json
@@ -26,14 +26,14 @@ from typing import Any, Final
 
 from wonder.checker.checking import Definitions
 from wonder.checker.effects import check_cancelled, check_effects
-from wonder.checker.families import check_settled_family
+from wonder.checker.families import check_family_at_rest
 from wonder.checker.schedule_log import check_scheduled
 from wonder.checker.stored import ENDED, StoredRun, load_run
 from wonder.checker.values import same, shown
 from wonder.checker.violations import Violation
 from wonder.storage.store import Reader
 
-# A timer that came due this shortly before all was settled may still be on its way.
+# A timer that came due this shortly before all was at rest may still be on its way.
 OVERDUE_MS: Final = 2_000
 _RUNS_KEPT: Final = 200
 Line = dict[str, Any]
@@ -64,8 +64,8 @@ async def check_log(reader: Reader, log: Iterable[Line]) -> AsyncIterator[Violat
         yield violation
     async for violation in check_scheduled(reader, runs.get, by_kind):
         yield violation
-    for settled in by_kind.get("settled", [])[-1:]:
-        async for violation in _check_settled(runs, settled):
+    for at_rest in by_kind.get("at_rest", [])[-1:]:
+        async for violation in _check_at_rest(runs, at_rest):
             yield violation
 
 
@@ -146,7 +146,7 @@ async def _check_events(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterato
         kept = await runs.reader.fetch("checker_kept_events", line["project"], line["event"], key)
         waiting = await runs.reader.fetch_named("checker_waits_for_event", line["project"], line["event"], key)
         unused = [id for id, _, used_ms, expires_ms in kept if used_ms is None and int(str(expires_ms)) > line["at"]]
-        if unused and waiting and log.get("settled"):
+        if unused and waiting and log.get("at_rest"):
             run_id, token_id = str(waiting[0]["run_id"]), str(waiting[0]["token_id"])
             yield Violation("events", run_id, f"token {token_id} waits for {named}, which is kept unused")
         if not kept and not await _has_woken(runs, line["event"], key):
@@ -212,21 +212,21 @@ async def _check_effects(runs: _Runs, log: dict[str, list[Line]]) -> AsyncIterat
                 yield violation
 
 
-async def _check_settled(runs: _Runs, settled: Line) -> AsyncIterator[Violation]:
+async def _check_at_rest(runs: _Runs, at_rest: Line) -> AsyncIterator[Violation]:
     """Once nothing moves any more, every run has ended, nothing is overdue, and no call waits in vain."""
-    may_live = set(settled.get("live", ()))
+    may_live = set(at_rest.get("live", ()))
     for id, status in await runs.reader.fetch("checker_live_runs"):
         if id not in may_live:
-            yield Violation("overdue", str(id), f"all was settled, and it is {status!s}")
+            yield Violation("overdue", str(id), f"all was at rest, and it is {status!s}")
         elif (run := await runs.get(str(id))) is not None:
-            for violation in check_settled_family(run):
+            for violation in check_family_at_rest(run):
                 yield violation
-    rows = await runs.reader.fetch("checker_overdue_timers", settled["at"] - OVERDUE_MS)
+    rows = await runs.reader.fetch("checker_overdue_timers", at_rest["at"] - OVERDUE_MS)
     for run_id, key, due_ms in rows:
-        late_ms = settled["at"] - int(str(due_ms))
+        late_ms = at_rest["at"] - int(str(due_ms))
         yield Violation("overdue", str(run_id), f"the timer {key!s} is {late_ms} ms overdue, and has not fired")
     for run_id, what in await runs.reader.fetch("checker_pending_triggers"):
-        yield Violation("overdue", str(run_id), f"all was settled, and {what!s}")
-    for name, due_ms in await runs.reader.fetch("checker_overdue_schedules", settled["at"] - OVERDUE_MS):
-        late_ms = settled["at"] - int(str(due_ms))
+        yield Violation("overdue", str(run_id), f"all was at rest, and {what!s}")
+    for name, due_ms in await runs.reader.fetch("checker_overdue_schedules", at_rest["at"] - OVERDUE_MS):
+        late_ms = at_rest["at"] - int(str(due_ms))
         yield Violation("overdue", "", f"the schedule {name!s} is {late_ms} ms overdue, and was not dealt with")

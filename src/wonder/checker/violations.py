@@ -29,7 +29,7 @@ RULES: Final[dict[str, str]] = {
     "unreadable": "what is stored can be read",
     "accepted": "INV-1: a run that was accepted is there",
     "told": "INV-1: a run has the end that a client was told of",
-    "overdue": "INV-1, RET-3: once all is settled, nothing is left that should have happened",
+    "overdue": "INV-1, RET-3: once all is at rest, nothing is left that should have happened",
     "effects": "INV-3, INV-4: nothing acts that was not decided, more often than its limits say, or before its time",
     "cancel": "CTL-16: a run whose cancelling was confirmed has ended, and begins nothing any more",
     "answers": "ACT-4: an answer that was accepted is kept, and only one is accepted",

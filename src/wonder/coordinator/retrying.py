@@ -106,7 +106,7 @@ class Retries:
         try:
             is_ours = self._starter.was_ours(run_id)
             await self._forker.retry(
-                run_id, also=lambda batch, _: batch.settle_retry(run_id), origin=again, is_ours=is_ours
+                run_id, also=lambda batch, _: batch.note_retry_made(run_id), origin=again, is_ours=is_ours
             )
         except ForkRefused as refused:
             await self._give_up(run_id, str(refused))
@@ -116,6 +116,6 @@ class Retries:
 
     async def _give_up(self, run_id: str, reason: str) -> None:
         log.warning("run %s, which a trigger started, can't be retried: %s", run_id, reason, extra={"run_id": run_id})
-        self._coordinator.commits.batch.settle_retry(run_id)
+        self._coordinator.commits.batch.note_retry_made(run_id)
         self._coordinator.commits.touch()
         await self._coordinator.durable()

@@ -7,7 +7,7 @@ from wonder.engine.decisions import ContinueLater, ReleaseToken
 from wonder.engine.ending import fail_run
 from wonder.engine.failure import Failure
 from wonder.engine.fan_out import next_held
-from wonder.engine.joins import look_at_joins, settle_branch
+from wonder.engine.joins import end_branch, look_at_joins
 from wonder.engine.limits import over_limit
 from wonder.engine.nodes import dispatch, run_pure
 from wonder.engine.state import PENDING, Token
@@ -20,7 +20,7 @@ def go_on(turn: Turn) -> None:
     run = turn.run
     while not run.ended:
         if turn.scopes:
-            settle_branch(turn, turn.scopes.popleft())
+            end_branch(turn, turn.scopes.popleft())
         elif turn.groups:
             look_at_joins(turn, turn.groups.popleft())
         elif run.paused is not None:

@@ -146,7 +146,7 @@ class OpenFanOut(Struct, frozen=True, gc=False):
     segments: list[tuple[str, int, list[JsonValue] | None]]
 
 
-class SettleBranch(Struct, frozen=True, gc=False):
+class EndBranch(Struct, frozen=True, gc=False):
     """Store that a branch is no longer under way: it arrived at its join, or is gone."""
 
     group_id: str
@@ -169,7 +169,7 @@ class FireJoin(Struct, frozen=True, gc=False):
     join_node_id: str
 
 
-class SettleGroup(Struct, frozen=True, gc=False):
+class EndGroup(Struct, frozen=True, gc=False):
     """Note that no branch of a group is under way any more, and its joins are done with; nothing to store."""
 
     group_id: str
@@ -350,10 +350,10 @@ Decision: TypeAlias = (
     | WriteContext
     | WriteBranchOutput
     | OpenFanOut
-    | SettleBranch
+    | EndBranch
     | AbandonBranch
     | FireJoin
-    | SettleGroup
+    | EndGroup
     | CloseGroup
     | SetLoop
     | SetTimer

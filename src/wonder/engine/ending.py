@@ -7,11 +7,11 @@ from wonder.engine.decisions import (
     AbortTask,
     CancelTimer,
     ControlChild,
+    EndBranch,
+    EndGroup,
     EndLive,
     EndRun,
     RetryRun,
-    SettleBranch,
-    SettleGroup,
     StopAwaiting,
     WithdrawInput,
 )
@@ -86,7 +86,7 @@ def stop_scope(turn: Turn, scope: Scope, status: EndStatus, waiting_status: EndS
                     turn.cancel_timer(join_timer(group.id, join.node.id))
             around += [branch for branch in group.branches if branch.live]
             if group.open:
-                turn.emit(SettleGroup(group.id))
+                turn.emit(EndGroup(group.id))
             turn.closable[group.id] = group
 
 
@@ -101,7 +101,7 @@ def fail_scope(turn: Turn, scope: Scope, failure: Failure) -> None:
         tolerant = bool(joins) and all(join.needed != ALL for join in joins)
         if scope.abandoned or tolerant:
             if scope.status == UNDER_WAY:
-                turn.emit(SettleBranch(group.id, scope.index, arrived=False, failure=failure))
+                turn.emit(EndBranch(group.id, scope.index, arrived=False, failure=failure))
             free_slot(turn, scope)
             turn.groups.append(group)
             return

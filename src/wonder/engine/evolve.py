@@ -11,6 +11,8 @@ from wonder.engine.decisions import (
     CreateToken,
     Decision,
     DispatchTask,
+    EndBranch,
+    EndGroup,
     EndLive,
     EndRun,
     EnterJoin,
@@ -23,8 +25,6 @@ from wonder.engine.decisions import (
     SetLoop,
     SetRunStatus,
     SetTimer,
-    SettleBranch,
-    SettleGroup,
     StartRun,
     SuspendToken,
     WriteBranchOutput,
@@ -202,7 +202,7 @@ def _open_fan_out(run: RunState, decision: OpenFanOut) -> None:
     scope.active += 1
 
 
-def _settle_branch(run: RunState, decision: SettleBranch) -> None:
+def _end_branch(run: RunState, decision: EndBranch) -> None:
     group = run.groups[decision.group_id]
     branch = group.branches[decision.branch_index]
     segment = branch.segment
@@ -240,7 +240,7 @@ def _fire_join(run: RunState, decision: FireJoin) -> None:
     run.groups[decision.group_id].join(join).fired = True
 
 
-def _settle_group(run: RunState, decision: SettleGroup) -> None:
+def _end_group(run: RunState, decision: EndGroup) -> None:
     group = run.groups[decision.group_id]
     group.open, group.under_way = False, 0
     group.scope.active -= 1
@@ -310,10 +310,10 @@ EVOLVERS: dict[type, Callable[[RunState, Any], None]] = {
     WriteContext: _write_context,
     WriteBranchOutput: _write_branch_output,
     OpenFanOut: _open_fan_out,
-    SettleBranch: _settle_branch,
+    EndBranch: _end_branch,
     AbandonBranch: _abandon_branch,
     FireJoin: _fire_join,
-    SettleGroup: _settle_group,
+    EndGroup: _end_group,
     CloseGroup: _close_group,
     SetLoop: _set_loop,
     SetTimer: _set_timer,

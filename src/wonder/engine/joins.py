@@ -5,7 +5,7 @@ from typing import assert_never
 
 from wonder.engine.compiled import ALL, Join
 from wonder.engine.contexts import apply_draft, draft_for, write_failure
-from wonder.engine.decisions import AbandonBranch, EnterJoin, FireJoin, SettleBranch, SettleGroup
+from wonder.engine.decisions import AbandonBranch, EndBranch, EndGroup, EnterJoin, FireJoin
 from wonder.engine.ending import fail_scope, free_slot, join_timer, stop_scope
 from wonder.engine.event_type import Event
 from wonder.engine.events import FAN_IN_COMPLETED, FAN_IN_FAILED, FAN_IN_WAITING, FanInCompleted
@@ -56,7 +56,7 @@ def enter_join(turn: Turn, token: Token, join: Join, branch: Scope, *, late: boo
     arrives = branch is scope and not scope.active and branch.entered is join
     turn.record(_waiting(join, group, branch, arrived=arrives), token)
     if arrives:
-        _settle(turn, branch, told=True)
+        _end(turn, branch, told=True)
     else:
         turn.scopes.append(scope)
 
@@ -65,16 +65,16 @@ def _waiting(join: Join, group: Group, branch: Scope, *, arrived: bool) -> Event
     return FAN_IN_WAITING({"join": join.node.id, "group": group.id, "branch": branch.index, "arrived": arrived})
 
 
-def settle_branch(turn: Turn, scope: Scope) -> None:
+def end_branch(turn: Turn, scope: Scope) -> None:
     """Note that a branch has arrived or is gone, if none of its tokens is under way any more (CTL-9, CTL-12)."""
     if scope.group is not None and not scope.active and scope.status == UNDER_WAY:
-        _settle(turn, scope, told=False)
+        _end(turn, scope, told=False)
 
 
-def _settle(turn: Turn, branch: Scope, *, told: bool) -> None:
+def _end(turn: Turn, branch: Scope, *, told: bool) -> None:
     group, join = branch.group, branch.entered
     assert group is not None
-    turn.emit(SettleBranch(group.id, branch.index, arrived=join is not None))
+    turn.emit(EndBranch(group.id, branch.index, arrived=join is not None))
     if join is not None:
         if not told:
             turn.record(_waiting(join, group, branch, arrived=True))
@@ -101,7 +101,7 @@ def look_at_joins(turn: Turn, group: Group) -> None:
     if group.open and group.under_way != under_way:
         turn.groups.append(group)  # a join that went on early took branches from the others
     elif group.open and not group.under_way:
-        turn.emit(SettleGroup(group.id))
+        turn.emit(EndGroup(group.id))
         turn.scopes.append(group.scope)
         turn.closable[group.id] = group
 
@@ -160,7 +160,7 @@ def fire(turn: Turn, group: Group, join: Join, rest_status: EarlyEnd = CANCELLED
             _end_waiting(turn, branch)  # one of its tokens may have been there before the others
         else:
             stop_scope(turn, branch, rest_status)
-            turn.emit(SettleBranch(group.id, branch.index, arrived=False))
+            turn.emit(EndBranch(group.id, branch.index, arrived=False))
     turn.groups.append(group)
 
 

@@ -1,4 +1,4 @@
-"""Spending: what calls of models may cost is reserved before they begin, and settled when they have ended (RES-6)."""
+"""Spending: what calls of models may cost is reserved before they begin, and charged when they have ended (RES-6)."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -111,7 +111,7 @@ async def calls_full_until(reader: Reader, project_id: str, calls_max: int, now_
     return number(full[0][0]) + HOUR_MS if full else None
 
 
-async def settle(store: Store, lease: Lease, reservation: Reservation, nanousd: int) -> list[Budgeted]:
+async def charge(store: Store, lease: Lease, reservation: Reservation, nanousd: int) -> list[Budgeted]:
     """Put what a call has cost in the place of its reservation; give the budgets whose alert it has set off."""
     alerts = []
     async with store.transaction() as transaction:
@@ -120,7 +120,7 @@ async def settle(store: Store, lease: Lease, reservation: Reservation, nanousd: 
             return []
         for budget in sorted(reservation.budgets, key=lambda budget: budget.id):
             row = (budget.id, reservation.month)
-            await transaction.execute("settle_spending", *row, reservation.nanousd, nanousd)
+            await transaction.execute("charge_spending", *row, reservation.nanousd, nanousd)
             spent = (await standing(transaction, *row)).spent_nanousd
             if budget.alert_nanousd is not None and spent - nanousd < budget.alert_nanousd <= spent:
                 alerts.append(budget)
@@ -134,7 +134,7 @@ class Lost(NamedTuple):
     raised: dict[str, tuple[str, int, int]]
 
 
-async def settle_lost(store: Store, lease: Lease) -> Lost:
+async def charge_lost(store: Store, lease: Lease) -> Lost:
     """Count the calls of processes that have ended as if they had cost the worst case; say how many there were.
 
     Nobody knows whether they were made, and who was told that a budget holds must not pay more.
@@ -148,7 +148,7 @@ async def settle_lost(store: Store, lease: Lease) -> Lost:
             for id, project_id, workspace_id, month, nanousd in rows:
                 await transaction.execute("delete_reservation", id)
                 for scope_id in sorted((text(project_id), text(workspace_id))):
-                    await transaction.execute("settle_spending", scope_id, month, nanousd, nanousd)
+                    await transaction.execute("charge_spending", scope_id, month, nanousd, nanousd)
                     spent = (await standing(transaction, scope_id, text(month))).spent_nanousd
                     known_month, before, _ = raised.get(scope_id, ("", 0, 0))
                     before = before if known_month == month else spent - number(nanousd)

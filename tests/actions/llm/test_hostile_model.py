@@ -193,7 +193,7 @@ class Settled:
     def __init__(self) -> None:
         self.costs: list[float] = []
 
-    def settle(self, cost_usd: float) -> None:
+    def charge(self, cost_usd: float) -> None:
         """Note a cost."""
         self.costs.append(cost_usd)
 

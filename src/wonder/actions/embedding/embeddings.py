@@ -100,12 +100,12 @@ class Embedder:
                 found, tokens = await remote.embed(index, endpoint, texts)
             except ActionFailed as error:
                 if "status" in error.details or error.code == "ADDRESS_REFUSED":
-                    call.settle(0.0)  # It was refused, and costs nothing; otherwise the worst case counts.
+                    call.charge(0.0)  # It was refused, and costs nothing; otherwise the worst case counts.
                 raise
             # A server elsewhere may say what it likes, but not less than our estimate, nor more than there was.
             if endpoint.base_url is not None or not tokens:
                 tokens = min(max(tokens, size // _BYTES_PER_TOKEN + 1), max(size, 1))
-            call.settle(cost(Used(tokens)))
+            call.charge(cost(Used(tokens)))
         return found, tokens
 
     async def _by_model(self, index: VectorIndex, texts: Sequence[str]) -> Embeddings:

@@ -131,7 +131,7 @@ class ModelCall:
                     input_tokens=used.input_tokens, output_tokens=used.output_tokens, cost_usd=cost_usd
                 )
                 if call and talk.is_counted:
-                    call.settle(cost_usd)  # Otherwise the worst case counts: a budget must hold for the bill.
+                    call.charge(cost_usd)  # Otherwise the worst case counts: a budget must hold for the bill.
         assert talk.ended
         text = talk.text
         check_end(talk.ended, text, model)

@@ -10,12 +10,12 @@ from wonder.actions.resources import Tenancy
 class ReservedCall(Protocol):
     """A call that may be made; its worst case is reserved until it ends."""
 
-    def settle(self, cost_usd: float) -> None:
+    def charge(self, cost_usd: float) -> None:
         """Say what the call has cost, also when it failed; without it, the worst case counts."""
 
 
 class Spending(Protocol):
-    """Reserves before a call, settles after it."""
+    """Reserves before a call, charges after it."""
 
     def call(
         self, context: ActionContext, tenancy: Tenancy, worst_case_usd: float

@@ -65,7 +65,7 @@ class Session:
         self._losses: dict[int, Loss] = {}
         self._journal = Journal(self.name, self._loop.time)
         self._client: _Client | None = None
-        self._settled = asyncio.Event()
+        self._start_ended = asyncio.Event()
         self._over = asyncio.Event()
         self._idle: asyncio.TimerHandle | None = None
         # Not in the context of the call that happens to be the first: it would be kept as long as the session.
@@ -73,14 +73,14 @@ class Session:
 
     async def ready(self) -> None:
         """Wait until the server has been reached; raises ActionFailed if it can't be."""
-        if not self._settled.is_set():
-            await self._settled.wait()
+        if not self._start_ended.is_set():
+            await self._start_ended.wait()
         if self.loss:
             raise self.loss.failure()
 
     def stop(self) -> None:
         """Begin to end the session; calls under way are lost."""
-        is_starting = not self._settled.is_set()
+        is_starting = not self._start_ended.is_set()
         self._end(lost(self.name, "the session was ended"))
         if is_starting:
             self._task.cancel()
@@ -173,7 +173,7 @@ class Session:
                 if refusal := await self._greet(client):
                     self._end(refusal)
                 self._client = client
-                self._settled.set()
+                self._start_ended.set()
                 await self._over.wait()
         except NotStarted as error:
             loss = not_started(self.connection, str(error))
@@ -232,7 +232,7 @@ class Session:
             if self._idle:
                 self._idle.cancel()
             self._on_end(self)
-        self._settled.set()
+        self._start_ended.set()
         self._over.set()
 
     async def _failure(self, error: MCPError, what: str, seconds: float) -> ActionFailed:

@@ -1,4 +1,4 @@
-"""Budgets and limits of calls of models, kept in the database: reserved before a call, settled after it (RES-6)."""
+"""Budgets and limits of calls of models, kept in the database: reserved before a call, charged after it (RES-6)."""
 
 import asyncio
 import logging
@@ -25,10 +25,10 @@ from wonder.storage.spending import (
     Refused,
     Reservation,
     TooSoon,
+    charge,
+    charge_lost,
     month_of,
     reserve,
-    settle,
-    settle_lost,
 )
 from wonder.storage.store import NewId, Row, Store
 
@@ -53,7 +53,7 @@ class Call:
     def __init__(self) -> None:
         self.nanousd: int | None = None
 
-    def settle(self, cost_usd: float) -> None:
+    def charge(self, cost_usd: float) -> None:
         """Say what the call has cost, also when it failed; without it, the worst case counts."""
         self.nanousd = to_nanousd(cost_usd)
 
@@ -71,7 +71,7 @@ class StoredSpending:
 
     async def recover(self) -> None:
         """Settle what processes before this one have reserved, at its worst case."""
-        lost = await settle_lost(self._store, self._lease)
+        lost = await charge_lost(self._store, self._lease)
         self._raised = lost.raised
         if lost.calls:
             told = "%d calls of models were under way when their process ended; their worst case counts"
@@ -97,7 +97,7 @@ class StoredSpending:
             await self._reserve(reservation, context, tenancy, None)
         else:
             await self._wait_in_line(reservation, context, tenancy, calls_max)
-        async with self._settled(reservation, call, context):
+        async with self._charged(reservation, call, context):
             yield call
 
     @asynccontextmanager
@@ -106,11 +106,11 @@ class StoredSpending:
         month, call = month_of(self._clock.now_ms()), Call()
         reservation = Reservation(self._new_id(), month, to_nanousd(worst_case_usd), _budgets(tenancy))
         await self._reserve(reservation, None, tenancy, None)
-        async with self._settled(reservation, call, None):
+        async with self._charged(reservation, call, None):
             yield call
 
     @asynccontextmanager
-    async def _settled(
+    async def _charged(
         self, reservation: Reservation, call: Call, context: ActionContext | None
     ) -> AsyncIterator[None]:
         try:
@@ -118,7 +118,7 @@ class StoredSpending:
         finally:
             spent = reservation.nanousd if call.nanousd is None else call.nanousd
             # Shielded, because who is cancelled now has spent it all the same.
-            await asyncio.shield(self._begin(self._settle(reservation, spent, context)))
+            await asyncio.shield(self._begin(self._charge(reservation, spent, context)))
 
     async def close(self) -> None:
         """Write down what is not yet, if the database takes it soon."""
@@ -180,7 +180,7 @@ class StoredSpending:
             raise
         except (ConnectionLost, DatabaseBusy):
             # It may be written all the same, if only the answer was lost.
-            await asyncio.shield(self._begin(self._settle(reservation, 0, context)))
+            await asyncio.shield(self._begin(self._charge(reservation, 0, context)))
             raise
 
     async def _release(
@@ -192,11 +192,11 @@ class StoredSpending:
         """Give back what was reserved for a call that nobody makes any more."""
         await asyncio.wait([reserving])
         if not reserving.cancelled() and not isinstance(reserving.exception(), LeaseLost):
-            await self._settle(reservation, 0, context)
+            await self._charge(reservation, 0, context)
 
-    async def _settle(self, reservation: Reservation, nanousd: int, context: ActionContext | None) -> None:
+    async def _charge(self, reservation: Reservation, nanousd: int, context: ActionContext | None) -> None:
         try:
-            alerts = await self._insist_on_writing(lambda: settle(self._store, self._lease, reservation, nanousd))
+            alerts = await self._insist_on_writing(lambda: charge(self._store, self._lease, reservation, nanousd))
         except LeaseLost:
             return  # The process that has it now counts the worst case.
         for budget in alerts:

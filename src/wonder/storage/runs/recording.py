@@ -12,6 +12,7 @@ from wonder.engine.decisions import (
     CreateToken,
     Decision,
     DispatchTask,
+    EndBranch,
     EndLive,
     EndRun,
     EnterJoin,
@@ -29,7 +30,6 @@ from wonder.engine.decisions import (
     SetLoop,
     SetRunStatus,
     SetTimer,
-    SettleBranch,
     StartRun,
     StopAwaiting,
     SuspendToken,
@@ -133,7 +133,7 @@ class Batch:
             self._events.add(record, events)
         scopes = self._scopes_if_any
         if scopes is not None and scopes.is_touched:
-            scopes.settle(record)
+            scopes.finish(record)
 
     def end_unloaded(self, header: RunHeader, events: Sequence[RecordEvent], end: EndRun, now_ms: int) -> None:
         """Add the end of a run that is not in memory, and of all that is live in it."""
@@ -174,7 +174,7 @@ class Batch:
         self.is_empty = False
         self._answers.append((id, to_json_or_null(result), to_json_or_null(error), now_ms))
 
-    def settle_retry(self, run_id: str) -> None:
+    def note_retry_made(self, run_id: str) -> None:
         """Add that a triggered run was retried, as the run that is added as well, or that it can't be."""
         self.is_empty = False
         self._triggers.retried(run_id)
@@ -257,7 +257,7 @@ class Batch:
         self._tokens.join(record, decision, now_ms)
         self._scopes.touch(decision.group_id, decision.branch_index)
 
-    def _touch(self, record: Recorded, decision: WriteBranchOutput | SettleBranch | AbandonBranch, now_ms: int) -> None:
+    def _touch(self, record: Recorded, decision: WriteBranchOutput | EndBranch | AbandonBranch, now_ms: int) -> None:
         self._scopes.touch(decision.group_id, decision.branch_index)
 
 
@@ -282,7 +282,7 @@ _TAKERS: dict[type, tuple[str, Take]] = {
     CloseGroup: ("_scopes", ScopeRows.close),
     SetLoop: ("_scopes", ScopeRows.set_loop),
     WriteBranchOutput: ("_itself", Batch._touch),
-    SettleBranch: ("_itself", Batch._touch),
+    EndBranch: ("_itself", Batch._touch),
     AbandonBranch: ("_itself", Batch._touch),
     SetTimer: ("_waits", WaitRows.set_timer),
     CancelTimer: ("_waits", WaitRows.cancel_timer),

@@ -100,7 +100,7 @@ class ScopeRows:
         self._loops = {key: loops for key, loops in self._loops.items() if key[0] != run_id}
         self._ended.append((run_id,))
 
-    def settle(self, record: Recorded) -> None:
+    def finish(self, record: Recorded) -> None:
         """Take the rows of what a turn has touched from the run as it is now, unless its group is gone."""
         groups = record.run.groups
         for group_id, index in self._touched:
@@ -118,7 +118,7 @@ class ScopeRows:
 
     @property
     def is_touched(self) -> bool:
-        """Whether the turn has touched something that `settle` is to look at."""
+        """Whether the turn has touched something that `finish` is to look at."""
         return bool(self._touched or self._firing)
 
     def entries(self) -> Iterator[Entry]:

@@ -21,7 +21,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 -- The process that deletes it books its cost, so that it is booked once.
 DELETE FROM reservations WHERE id = $1;
 
--- name: settle_spending
+-- name: charge_spending
 UPDATE spending SET reserved_nanousd = reserved_nanousd - $3,
     spent_nanousd = CASE
         WHEN spent_nanousd > 4000000000000000000 - CAST($4 AS BIGINT) THEN 4000000000000000000
