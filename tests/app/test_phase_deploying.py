@@ -10,6 +10,7 @@ from support.phase_workflows import ToolFile, phases, text_of, tool, transform
 from support.systems import running
 from wonder.app.application import Application
 from wonder.app.mcp_approvals import approve, servers_in, stored_servers
+from wonder.app.phase_faults import phase_error
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import load_value
 from wonder.definitions.records.tenancy import WorkspaceSettings
@@ -233,6 +234,32 @@ async def test_inv_8_a_secret_that_a_server_writes_into_a_schema_is_not_stored(
         kept += str(await app.store.query("SELECT requires FROM action_defs"))
         assert "the token is" in kept
         assert "canary" not in kept
+
+
+async def test_phs_2_a_transform_ends_at_its_own_timeout_ms(store_url: str) -> None:
+    """In place of the second that a transform has by default."""
+    count = "(() => { let n = 0; while (n < input.upto) n++; return { n }; })()"
+    slow = {**transform("slow", "upto: number", "n: number", count, upto="@input.upto"), "timeoutMs": 50}
+    async with running(store_url) as wonder:
+        run = await wonder.start(await wonder.deploy(phases("brief", [slow])), {"upto": 1e12})
+        error: Any = (await run.wait()).error
+        assert (error["code"] in ("TRANSFORM_TIMEOUT", "ACTION_TIMEOUT"), "50" in error["message"]) == (True, True)
+
+
+async def test_phs_6_a_trigger_whose_inputs_do_not_fit_a_stored_target_is_a_type_mismatch(store_url: str) -> None:
+    """PHS-6, PHS-4: in the shape of the phase form."""
+    give = transform("give", "n: number", "n: number; all: number[]", "{ n: input.n, all: [] }", n="@input.n")
+    take = transform("take", "n: string", "n: string", "{ n: input.n }", n="@input.n")
+    async with running(store_url) as wonder:
+        await wonder.deploy(phases("target", [take]))
+        triggers = [
+            {"workflowId": "target", "inputs": {"n": "@output.n"}},
+            {"workflowId": "target", "inputs": {"n": "x", "m": 1}},
+        ]
+        with pytest.raises(DefinitionRefused) as refusal:
+            await wonder.deploy(phases("source", [give], triggers=triggers))
+        told = [(one["type"], one["step"], one["field"]) for one in map(phase_error, refusal.value.faults)]
+        assert told == [("type_mismatch", "triggers[0]", "inputs.n"), ("type_mismatch", "triggers[1]", "inputs.m")]
 
 
 async def test_phs_4_a_fault_of_shape_hides_no_ref_to_a_step_that_is_not_there(store_url: str) -> None:

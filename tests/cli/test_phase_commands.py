@@ -61,6 +61,20 @@ def test_validate_does_not_start_a_server_that_nobody_has_accepted(
     assert tools.starts == 0
 
 
+def test_phs_4_run_tells_the_same_errors_as_validate_of_a_file_that_is_refused(
+    tools: ToolFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [[tool("hi", "greet", input={"who": 3})], [tool("again", "greet", input={"who": "@nobody.output"})]]
+    write("broken", phases("broken", *steps, mcp_servers={"tools": tools.server}))
+    other = {"initial_node": "n", "nodes": {"n": {"action": {"kind": "sleep", "implementation": {"ms": "x"}}}}}
+    write("graph", {"workflow": {"name": "graph", "nodes": {}, "initial_node": "n"}, "workflows": {"other": other}})
+    for name, words in (("broken.json", ["--allow-mcp", "tools"]), ("graph.json", [])):
+        _, validated = answer(capsys, "validate", name, *words)
+        status, ran = answer(capsys, "run", name, *words)
+        errors = validated["errors"] if name == "broken.json" else validated["files"][0]["errors"]
+        assert (status, ran["error"]["errors"], len(errors)) == (2, errors, 2)
+
+
 def test_phs_4_validate_tells_errors_in_the_shape_of_the_phase_form(
     tools: ToolFile, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -334,6 +334,7 @@ def test_res_4_a_name_is_looked_up_in_the_file(reference: str, code: str | None)
     [
         ({"inputs": {"x": "@output.rows", "y": ["@input"], "z": "@@text", "n": 1}}, None),
         ({"inputs": {"x": "@output.row"}}, "missing_ref"),
+        ({"inputs": {"x": "@output.rows.0"}}, "bad_ref"),
         ({"inputs": {"x": {"y": ["@item"]}}}, "missing_ref"),
         ({"inputs": {"x": "@step.output"}}, "missing_ref"),
         ({"inputs": {"x": "@output..rows"}}, "bad_ref"),
@@ -356,35 +357,61 @@ def test_phs_6_a_trigger_names_what_can_be_there(trigger: dict[str, Any], code: 
     assert [fault.code for fault in faults_in(definition)] == ([code] if code else [])
 
 
+def test_phs_6_an_element_that_is_named_like_a_field_is_shown_as_it_is_written() -> None:
+    trigger = {"workflowId": "other", "inputs": {"x": "@output.rows.0.id"}}
+    definition = workflow({"n": noop()}, output_schema={"type": "object"}, triggers=[trigger])
+    definition["workflows"] = {"other": {"initial_node": "n", "nodes": {"n": noop()}}}
+    assert [fault.hint for fault in faults_in(definition)] == ["an element of a list is written @output.rows[0].id"]
+
+
 @pytest.mark.parametrize(
     ("inputs", "place", "words"),
     [
         ({"id": "@item.id", "n": "@index"}, None, ""),
-        ({"id": "@output.any", "n": 1, "more": 2}, None, ""),  # nothing is known of it
+        ({"id": "@output.any", "n": 1}, None, ""),  # nothing is known of it
         ({"id": "@@item", "n": 1}, None, ""),
+        ({"id": "x", "n": 1, "tags": ["@item.id", "y"], "place": {"x": "@index"}}, None, ""),
         ({"n": 1}, "inputs", "'id' is missing"),
-        ({"id": "@index", "n": 1}, "inputs.id", "expected string, but got integer"),
-        ({"id": "@item.n", "n": 1}, "inputs.id", "expected string, but got number"),
-        ({"id": "x", "n": "@output.rows"}, "inputs.n", "expected number, but got"),
-        ({"id": 7, "n": 1}, "inputs.id", "expected string, but got 7"),
+        ({"id": "@index", "n": 1}, "inputs.id", "expected string but got integer"),
+        ({"id": "@item.n", "n": 1}, "inputs.id", "expected string but got number"),
+        ({"id": "x", "n": "@output.rows"}, "inputs.n", "expected number but got"),
+        ({"id": 7, "n": 1}, "inputs.id", "expected string but got 7"),
+        ({"id": "@item.either", "n": 1}, "inputs.id", "expected string but got"),  # a union
+        ({"id": "x", "n": 1, "tags": "@item.numbers"}, "inputs.tags", "expected string[] but got number[]"),
+        ({"id": "x", "n": 1, "tags": ["x", "@index"]}, "inputs.tags", "expected string[] but got ["),
+        ({"id": "x", "n": 1, "place": {"x": "@item.id"}}, "inputs.place", "expected number but got string at 'x'"),
+        ({"id": "x", "n": 1, "tag": []}, "inputs.tag", "the workflow 'other' takes no 'tag'"),
     ],
 )
-def test_phs_6_inputs_that_the_target_would_refuse_whatever_is_given_are_a_warning(
+def test_phs_6_inputs_that_do_not_fit_the_target_are_rejected(
     inputs: dict[str, Any], place: str | None, words: str
 ) -> None:
-    """No error: the target is looked up when the trigger fires, and may be another then."""
-    row = {"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "number"}}}
+    row = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "n": {"type": "number"},
+            "either": {"type": ["string", "number"]},
+            "numbers": {"type": "array", "items": {"type": "number"}},
+        },
+    }
     rows = {"type": "object", "properties": {"rows": {"type": "array", "items": row}, "any": {}}}
     trigger = {"workflowId": "other", "inputs": inputs, "forEach": "@output.rows"}
     takes = {
         "type": "object",
         "required": ["id", "n", "day"],
-        "properties": {"id": {"type": "string"}, "n": {"type": "number"}, "day": {"type": "string", "default": "x"}},
+        "properties": {
+            "id": {"type": "string"},
+            "n": {"type": "number"},
+            "day": {"type": "string", "default": "x"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "place": {"type": "object", "properties": {"x": {"type": "number"}}},
+        },
     }
     definition = workflow({"n": noop()}, output_schema=rows, triggers=[trigger])
     definition["workflows"] = {"other": {"initial_node": "n", "nodes": {"n": noop()}, "input_schema": takes}}
     found = faults_in(definition)
-    assert [(fault.code, fault.severity) for fault in found] == ([("trigger_input", "warning")] if place else [])
+    assert [(fault.code, fault.severity) for fault in found] == ([("trigger_input", "error")] if place else [])
     for fault in found:
         assert ".".join(map(str, fault.path)).endswith(f"triggers.0.{place}")
         assert words in fault.message

@@ -135,6 +135,12 @@ def test_each_tool_and_each_transform_is_needed_once():
             "'nick'; it has 'id', 'name', 'email', 'active'",
         ),
         (
+            [FETCH, send(input={"recipients": "@fetch-users.output.users.1.email"})],
+            "@fetch-users.output.users.1.email",
+            "'@fetch-users.output.users.1.email' is never there: 'users' of the output of 'fetch-users' is a list; "
+            "write @fetch-users.output.users[1].email",
+        ),
+        (
             [FETCH, send(input={"recipients": "@fetch-users.output.total.x"})],
             "@fetch-users.output.total.x",
             "'@fetch-users.output.total.x' is never there: 'total' of the output of 'fetch-users' is number, which has "
@@ -441,6 +447,12 @@ def test_a_tool_whose_own_schemas_are_none_takes_anything_and_gives_what_is_not_
             "Only a tool step can have retry: a transform gives the same result each time; leave it out",
         ),
         ([{"name": "x", "sleep": {}}], "x", "sleep", "A sleep has exactly one of ms and until"),
+        (
+            [{"name": "x", "sleep": {"ms": 1}, "timeoutMs": 5}],
+            "x",
+            "timeoutMs",
+            "A sleep takes as long as it says; leave timeoutMs out",
+        ),
         (
             [{"name": "x", "sleep": {"ms": 1, "until": "2030-01-01"}}],
             "x",

@@ -145,6 +145,11 @@ def phase_error(fault: Fault) -> dict[str, Any]:
     """Give a fault in the shape of the phase form's errors, with what is known of it."""
     if isinstance(fault, PhaseFault) and fault.error:
         return fault.error.to_json()
+    if fault.code == "trigger_input":
+        # Found in the graph, where its target is looked up: in the phase form it is a type like any other.
+        _, place, *field = fault.path[fault.path.index("triggers") :]
+        told = {"type": "type_mismatch", "step": f"triggers[{place}]", "field": ".".join(map(str, field))}
+        return {**told, "message": _said(fault)}
     return {"type": fault.code, "step": "", "field": show_path(fault.path), "message": _said(fault)}
 
 

@@ -40,13 +40,14 @@ from wonder.cli.settings import (
 )
 from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_wait_option
-from wonder.cli.validate import summary
+from wonder.cli.validate import errors_of, summary
 from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import Loaded
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, parse_json
+from wonder.operations.definition_files import DefinitionFile
 from wonder.operations.following import Follow, run_progress
 
 _ELSEWHERE = (
@@ -80,10 +81,10 @@ def run(given: Namespace) -> int:
             with functions_print_to_stderr():
                 return run_until_stopped(_run_stored(given, workflow, run_input))
         except WonderError as error:
-            return _refuse(given, [], given.file, error)
+            return _refuse(given, None, error)
     file = read_definition_file(given.file)
     if file.loaded is None:
-        return _refuse(given, file.lines, file.name, DefinitionRefused(file.faults))
+        return _refuse(given, file, DefinitionRefused(file.faults))
     try:
         run_input = read_input(given.input)
         folder = Path(given.file).resolve().parent if given.file != "-" else Path.cwd()
@@ -91,7 +92,7 @@ def run(given: Namespace) -> int:
         with functions_print_to_stderr():
             return run_until_stopped(_run(given, file.loaded, file.lines, file.name, run_input, folder))
     except WonderError as error:
-        return _refuse(given, file.lines, file.name, error)
+        return _refuse(given, file, error)
 
 
 async def _run(
@@ -204,16 +205,17 @@ def read_input(text: str) -> JsonValue:
         raise BadValue(f"{what}: {error}{hint}") from None
 
 
-def _refuse(given: Namespace, lines: list[str], name: str, error: WonderError) -> int:
+def _refuse(given: Namespace, file: DefinitionFile | None, error: WonderError) -> int:
     faults = list(error.faults) if isinstance(error, DefinitionRefused) else []
     if given.json:
         shown: dict[str, Any] = {"code": error.code, "message": str(error)}
-        if faults:
-            shown["errors"] = [fault.as_json() for fault in faults]
+        if file and faults:
+            file.faults = faults
+            shown["errors"] = errors_of(file)
         print_json({"run_id": None, "status": None, "output": None, "error": shown})
-    elif faults:
-        print_faults(faults, lines)
-        say(f"{summary(name, faults)}; nothing was stored")
+    elif file and faults:
+        print_faults(faults, file.lines)
+        say(f"{summary(file.name, faults)}; nothing was stored")
     else:
         print(f"wonder: {visible_lines(str(error))}", file=sys.stderr)
         if error.code == "INPUT_REFUSED":

@@ -52,7 +52,9 @@ def run(given: Namespace) -> int:
             file.faults = asyncio.run(_faults(given, file.loaded, allow_mcp))
     valid = not any(has_errors(file.faults) for file in files)
     if given.json and len(files) == 1 and files[0].is_phase_form and not valid:
-        print_json(_refusal(files[0]))
+        from wonder.app.phase_faults import REFUSED  # when needed, as below
+
+        print_json({"error": REFUSED, "errors": errors_of(files[0])})
     elif given.json:
         print_output(validation_of(files))
     else:
@@ -70,6 +72,16 @@ def summary(name: str, faults: list[Fault]) -> str:
     if errors:
         return f"{color('error', '✗')} {visible(name)}: {found}"
     return f"{color('good', '✓')} {visible(name)}: valid" + (f", {found}" if found else "")
+
+
+def errors_of(file: DefinitionFile) -> list[dict[str, Any]]:
+    """Give the errors of a file that was refused, as --json has them: in the phase form as that defines them."""
+    if not file.is_phase_form:
+        return [fault.as_json() for fault in file.faults if fault.severity == "error"]
+    from wonder.app.phase_faults import refusal  # when needed, as below
+
+    errors: list[dict[str, Any]] = refusal(file.faults)["errors"]
+    return errors
 
 
 async def _faults(given: Namespace, loaded: Loaded, allow_mcp: list[str]) -> list[Fault]:
@@ -96,9 +108,3 @@ async def _open(given: Namespace, *, needed: bool) -> AsyncIterator["Application
             folder = stack.enter_context(TemporaryDirectory(prefix="wonder-"))
             app = await stack.enter_async_context(open_app(f"sqlite:///{folder}/empty.db", fleeting=True))
         yield app
-
-
-def _refusal(file: DefinitionFile) -> dict[str, Any]:
-    from wonder.app.phase_faults import refusal  # when needed, as above
-
-    return refusal(file.faults)

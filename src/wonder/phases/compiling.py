@@ -120,6 +120,8 @@ class _Graph:
         else:
             action = {"kind": "transform", "implementation": {"source": step.transform}}
         action |= _said(requires=schemas.input, produces=schemas.each)
+        if step.timeout_ms is not None:
+            action["execution"] = {"timeout_ms": step.timeout_ms}
         mapping = _template(step.input or {}, self.steps, step)
         if step.retry is None:
             return {"action": action, "input_mapping": mapping}

@@ -4,7 +4,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wonder.definitions.records.fields import Count, Delay, Description, Identifier, Json, JsonSchema, Name, Record, Ref
+from wonder.definitions.records.fields import (
+    Count,
+    Delay,
+    Description,
+    Identifier,
+    Json,
+    JsonSchema,
+    Milliseconds,
+    Name,
+    Record,
+    Ref,
+)
 from wonder.definitions.records.resources import McpServerBody
 from wonder.definitions.records.workflows import TriggerBody
 
@@ -49,6 +60,8 @@ class PhaseStep(Record):
     max_iterations: Annotated[Count, Field(alias="maxIterations")] = 100
     max_parallel: Annotated[Count | None, Field(alias="maxParallel")] = None
     retry: PhaseRetry | None = None
+    timeout_ms: Annotated[Milliseconds | None, Field(alias="timeoutMs")] = None
+    """How long one execution may take: of a transform, or one call of a tool."""
     output_schema: Annotated[JsonSchema, Field(alias="outputSchema")] = None
     """Stands in for the output schema that a tool does not have (PHS-4)."""
 

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from wonder.language.schemas import Schema, closest, describe, shape_at
 from wonder.language.schemas.composing import either_schema
+from wonder.language.schemas.elements import element_meant
 from wonder.language.schemas.positions import all_positions
 from wonder.language.schemas.presence import may_be_missing
 from wonder.language.values import show_path
@@ -139,6 +140,8 @@ def _why_absent(
 ) -> str:
     above = f"'{show_path(path[:at])}' of {name}" if at else name
     said = f"'{text}' is never there: {above}"
+    if meant := element_meant(text, schema, path, at):
+        return f"{said} is a list; write {meant}"
     if near := closest(str(path[at]), available):
         return f"{said} has no '{path[at]}'; did you mean '{near}'?"
     if available:

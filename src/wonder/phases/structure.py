@@ -49,6 +49,8 @@ def _kind_faults(step: PhaseStep) -> Iterator[tuple[str, str]]:
         yield "sleep", "A sleep has exactly one of ms and until"
     if step.output_schema is not None and "sleep" in kinds:
         yield "outputSchema", "A sleep gives an empty object; leave outputSchema out"
+    if step.timeout_ms is not None and "sleep" in kinds:
+        yield "timeoutMs", "A sleep takes as long as it says; leave timeoutMs out"
 
 
 def _retry_faults(step: PhaseStep) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Checks of a workflow's triggers (PHS-6)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,9 +12,14 @@ from wonder.definitions.records.graph import WorkflowBody
 from wonder.definitions.references import Reference
 from wonder.errors import WonderError
 from wonder.language.refs import is_ref, parse_ref, refs_in
-from wonder.language.schemas import Schema, closest, describe, disjoint, shape_at
+from wonder.language.schemas import Schema, assignable, closest, shape_at
+from wonder.language.schemas.composing import Composer, object_schema
 from wonder.language.schemas.presence import required_names
-from wonder.language.values import JsonValue
+from wonder.language.values import JsonValue, show_path
+
+_ELEMENT = re.compile(r"\.(\d+)(?=[.\[]|$)")
+# Of the differences between two schemas, how many are told: the others mostly come from these.
+_TOLD = 10
 
 
 def check_triggers(
@@ -82,7 +88,9 @@ def _check_ref(text: str, where: Path, trigger: TriggerDraft, workflow: Workflow
     try:
         path = parse_ref(text)
     except WonderError as error:
-        findings.error("bad_ref", where, f"'{text}' is no ref: {error}", "write a ref, such as @output.items")
+        meant = _ELEMENT.sub(r"[\1]", text)
+        hint = "write a ref, such as @output.items" if meant == text else f"an element of a list is written {meant}"
+        findings.error("bad_ref", where, f"'{text}' is no ref: {error}", hint)
         return
     in_each = trigger.body.for_each is not None and where[-1] != "forEach"
     if path[0] in ("item", "index"):
@@ -102,43 +110,56 @@ def _check_ref(text: str, where: Path, trigger: TriggerDraft, workflow: Workflow
 
 
 def _check_inputs(trigger: TriggerDraft, workflow: WorkflowDraft, target: WorkflowBody, findings: Findings) -> None:
-    """Warn of inputs that the target, as it is now, would refuse whatever the run gives: it is looked up anew later."""
+    """Refuse inputs that the target, as it is now, does not take: a type that may be another, a field that it lacks."""
     where, hint = (*trigger.path, "inputs"), "correct the inputs, or deploy the target first if it has changed"
     says = f"the workflow '{trigger.target}' would refuse this input"
     for name in required_names(target.input_schema):
         needed = shape_at(target.input_schema, (name,)).schema
         if name not in trigger.body.inputs and not (isinstance(needed, dict) and "default" in needed):
-            findings.warning("trigger_input", where, f"{says}: '{name}' is missing", hint)
+            findings.error("trigger_input", where, f"{says}: '{name}' is missing", hint)
     for name, value in trigger.body.inputs.items():
         wanted = shape_at(target.input_schema, (name,))
+        if wanted.kind == "absent":
+            near = closest(name, wanted.available)
+            message = f"the workflow '{trigger.target}' takes no '{name}'"
+            findings.error("trigger_input", (*where, name), message, f"did you mean '{near}'?" if near else hint)
+            continue
         given = _schema_of(value, trigger, workflow)
-        if given is not None and wanted.kind != "absent" and (refusal := disjoint(given, wanted.schema)):
-            message = f"{says}: expected {describe(refusal.expected)}, but got {describe(refusal.actual)}"
-            findings.warning("trigger_input", (*where, name), message, hint)
+        # What could not be shown to fit, and of which no value is known that does not, is left to the run.
+        found = [one for one in assignable(given, wanted.schema, declared=True) if one.certain]
+        for mismatch in found[:_TOLD]:
+            inside = f" at '{show_path(mismatch.path)}'" if mismatch.path else ""
+            message = f"{says}: e{mismatch.message[1:]}{inside}"
+            findings.error("trigger_input", (*where, name), message, hint)
 
 
-def _schema_of(value: JsonValue, trigger: TriggerDraft, workflow: WorkflowDraft) -> Schema | None:
-    """Say what is known of one of the inputs; None if nothing is, or it was told that it can't be read."""
-    if not isinstance(value, str) or not is_ref(value):
-        return {"const": value} if next(refs_in(value), None) is None and not _has_text(value) else None
+def _schema_of(value: JsonValue, trigger: TriggerDraft, workflow: WorkflowDraft) -> Schema:
+    """Describe one of the inputs, or a part of it, as far as it is known."""
+    if isinstance(value, str):
+        return _schema_of_ref(value, trigger, workflow) if is_ref(value) else {"const": value.removeprefix("@")}
+    if isinstance(value, dict):
+        members = {key: _schema_of(part, trigger, workflow) for key, part in value.items()}
+        return object_schema(members, members)
+    if isinstance(value, list):
+        composer = Composer()
+        parts = [composer.part(_schema_of(part, trigger, workflow)) for part in value]
+        return composer.whole({"type": "array", "prefixItems": parts, "items": False, "minItems": len(parts)})
+    return {"const": value}
+
+
+def _schema_of_ref(text: str, trigger: TriggerDraft, workflow: WorkflowDraft) -> Schema:
+    """Describe what a ref reads; anything if nothing is known of it, or it was told that it can't be read."""
     try:
-        path = parse_ref(value)
+        path = parse_ref(text)
         if path[0] == "index":
-            return {"type": "integer"}
+            return {"type": "integer", "minimum": 0}
         if path[0] == "item":
             path = (*parse_ref(trigger.body.for_each or ""), 0, *path[1:])
     except WonderError:
-        return None
+        return {}
     seen = _seen_by(path, workflow)
     shape = shape_at(seen.schema, seen.path) if seen else None
-    return shape.schema if shape and shape.kind != "absent" else None
-
-
-def _has_text(value: JsonValue) -> bool:
-    """Say whether a value is or holds a text, which may stand for another one (`@@x`)."""
-    if isinstance(value, dict | list):
-        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str) and value.startswith("@@")
+    return shape.schema if shape and shape.kind == "known" else {}
 
 
 class _Seen(NamedTuple):
