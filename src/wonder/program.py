@@ -79,7 +79,12 @@ class App(Application):
 
     @overload
     async def start(
-        self, workflow: "Workflow | str", input: JsonValue = None, *, idempotency_key: str | None = None
+        self,
+        workflow: "Workflow | str",
+        input: JsonValue = None,
+        *,
+        idempotency_key: str | None = None,
+        version: int | None = None,
     ) -> Run: ...
 
     @overload
@@ -89,6 +94,7 @@ class App(Application):
         input: JsonValue = None,
         *,
         idempotency_key: str | None = None,
+        version: int | None = None,
         output: type[T],
     ) -> TypedRun[T]: ...
 
@@ -98,17 +104,21 @@ class App(Application):
         input: JsonValue = None,
         *,
         idempotency_key: str | None = None,
+        version: int | None = None,
         output: type[T] | None = None,
     ) -> Run | TypedRun[T]:
-        """Start a run; durable when this returns. Raises WorkflowDisabled, InputRefused or IdempotencyKeyReused.
+        """Start a run of a workflow, or of `name@version`; durable when this returns.
+
+        A `version` is run whatever is pinned; without one it is the pinned or the newest.
+        Raises NotFound, WorkflowDisabled, InputRefused or IdempotencyKeyReused.
 
         With `output`, a pydantic model, a dataclass, a TypedDict, a msgspec.Struct or any type that msgspec converts,
         the result of `run.wait()` has an output of that type. A type that can't be converted is a TypeError.
         """
         if output is None:
-            return await super().start(workflow, input, idempotency_key=idempotency_key)
+            return await super().start(workflow, input, idempotency_key=idempotency_key, version=version)
         read = _reader(output)
-        run = await super().start(workflow, input, idempotency_key=idempotency_key)
+        run = await super().start(workflow, input, idempotency_key=idempotency_key, version=version)
         return TypedRun(run.id, run, read, getattr(output, "__name__", str(output)))
 
     async def inbox(self) -> "AsyncIterator[Question]":

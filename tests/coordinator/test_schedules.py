@@ -230,7 +230,8 @@ async def test_a_start_that_is_refused_is_told_and_holds_up_no_other_schedule(
             return one if one.state.failed else None
 
         other: StoredSchedule = await until(failed)
-        assert other.state.last_error == "the workflow 'off' is disabled; enable it to start runs of it"
+        told = "the workflow 'off' is disabled; `wonder workflows enable off` lets runs of it be started"
+        assert other.state.last_error == told
         assert (other.state.started, other.state.failed) == (0, 1)
         assert len(await inputs(wonder)) == 1
 

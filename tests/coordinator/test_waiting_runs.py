@@ -21,6 +21,7 @@ from support.systems import (
 from wonder.app.application import Application
 from wonder.app.results import Run
 from wonder.coordinator.errors import InputRefused, ItemClosed
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.reading import events_of_run, load_inbox_item
 
 YES = {"type": "object", "required": ["yes"], "properties": {"yes": {"type": "boolean"}}}
@@ -82,7 +83,7 @@ async def test_of_two_answers_at_the_same_time_one_counts(store_url: str) -> Non
 async def test_an_unknown_item_is_refused(store_url: str) -> None:
     """ACT-4."""
     async with running(store_url) as wonder:
-        with pytest.raises(ItemClosed):
+        with pytest.raises(NotFound):
             await wonder.answer("nothing", {"yes": True})
 
 

@@ -31,6 +31,7 @@ from wonder.coordinator.orders import (
     StartRun,
     payload_of,
 )
+from wonder.definitions.references import split_version
 from wonder.language.values import JsonValue
 from wonder.storage.errors import LeaseLost
 from wonder.storage.resource_errors import NotFound
@@ -128,21 +129,30 @@ class Application(OpenProject):
         return await find_resource(self.store, Workflow, self.home.project_id, name)
 
     async def start(
-        self, workflow: "Workflow | str", input: JsonValue = None, *, idempotency_key: str | None = None
+        self,
+        workflow: "Workflow | str",
+        input: JsonValue = None,
+        *,
+        idempotency_key: str | None = None,
+        version: int | None = None,
     ) -> Run:
-        """Start a run; durable when this returns.
+        """Start a run of a workflow, or of `name@version`; durable when this returns.
 
+        A `version` is run whatever is pinned; without one it is the pinned or the newest (RES-3).
         Raises NotFound, WorkflowDisabled, InputRefused or IdempotencyKeyReused.
         """
         if isinstance(workflow, str):
-            workflow = await self.workflow(workflow)
+            name, named = split_version(workflow)
+            workflow, version = await self.workflow(name), named if version is None else version
         if workflow.project_id != self.home.project_id:
             raise NotFound("workflow", workflow.id)
         given = {} if input is None else input
         if engine := self.engine:
             # With the workflow at hand, which an order would have to load again.
             with suppress(EngineStopped, LeaseLost):
-                accepted = await engine.collaborators.starter.start(workflow, given, idempotency_key=idempotency_key)
+                accepted = await engine.collaborators.starter.start(
+                    workflow, given, version=version, idempotency_key=idempotency_key
+                )
                 if (
                     not accepted.is_new
                     and engine.coordinator.tasks.mine is not None
@@ -152,7 +162,11 @@ class Application(OpenProject):
                 return Run(accepted.run_id, self._wait)
         sources = self.claim.function_sources if self.claim else None
         order = StartRun(
-            workflow_id=workflow.id, input=given, idempotency_key=idempotency_key, function_sources=sources
+            workflow_id=workflow.id,
+            version=version,
+            input=given,
+            idempotency_key=idempotency_key,
+            function_sources=sources,
         )
         return self._started(await self._request(order))
 

@@ -30,9 +30,9 @@ def servers_in(loaded: Loaded) -> dict[str, StdioServer | HttpServer]:
     return found
 
 
-async def servers_named_by(project: OpenProject, workflow: Workflow) -> list[str]:
+async def servers_named_by(project: OpenProject, workflow: Workflow, version: int | None = None) -> list[str]:
     """Give the MCP servers that a workflow which is stored names itself."""
-    return await servers_of_workflow(project.store, workflow.workflow_def_id, workflow.pinned_version)
+    return await servers_of_workflow(project.store, workflow.workflow_def_id, version or workflow.pinned_version)
 
 
 def servers_named_in(loaded: Loaded) -> set[str]:

@@ -17,7 +17,7 @@ COMMANDS = {
     "validate": "check definition files and report all errors",
     "deploy": "check definition files and store them as new versions",
     "schema": "print the JSON Schema of definition files, for use in editors",
-    "workflows": "list, show and compare stored workflows and their versions",
+    "workflows": "list, show, compare, enable, pin, rename and archive stored workflows",
     "tasks": "list and show stored tasks",
     "prompts": "list and show stored prompts",
     "models": "list and show the models of the project",
@@ -192,6 +192,7 @@ def _show_logs(is_program: bool) -> None:
 # The command that lists what was not found, by the kind that the error names.
 _LISTS = {
     "workflow": "workflows list",
+    "archived workflow": "workflows list --archived",
     "run": "runs list",
     "schedule": "schedules list",
     "inbox item": "inbox",

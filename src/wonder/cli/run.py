@@ -8,6 +8,7 @@ What functions print goes to standard error.
 
   wonder run orders.yaml --input '{"order": 7}'
   wonder run orders --input @order.json --key order-7
+  wonder run orders@2
 
 Exit status: 0 completed, 1 failed or cancelled, 2 rejected, 3 waits for a person or an outside event. With --wait the
 command stays until the run has ended, and goes on with it once the answer or the event has come.
@@ -45,6 +46,7 @@ from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import Loaded
 from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.references import split_version
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, parse_json
 from wonder.operations.definition_files import DefinitionFile
@@ -54,12 +56,16 @@ _ELSEWHERE = (
     "another process runs the engine of this database: this run goes on there if that is a server or was started from "
     "the same folders with the same modules, else here as soon as that process has ended"
 )
+_PINNED = (
+    "{name} is pinned to version {pinned}, which all other starts run; this run has version {version}, the file's; "
+    "`wonder workflows unpin {name}` lets others have the newest"
+)
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
 def configure(parser: ArgumentParser) -> None:
     """Take the file and its input."""
-    what = "a definition file in YAML or JSON, - for standard input, or the name of a stored workflow"
+    what = "a definition file in YAML or JSON, - for standard input, or a stored workflow, NAME or NAME@VERSION"
     parser.add_argument("file", metavar="FILE", help=what)
     parser.add_argument("--input", metavar="JSON", default="{}", help="the input as JSON, or @FILE (default: {})")
     parser.add_argument("--key", metavar="KEY", help="an idempotency key: a second start with it returns the first run")
@@ -76,10 +82,10 @@ def run(given: Namespace) -> int:
     if _may_be_name(given.file):
         try:
             run_input = read_input(given.input)
-            workflow, servers = asyncio.run(_find_stored(given))
+            workflow, version, servers = asyncio.run(_find_stored(given))
             approve_commands(given, servers)
             with functions_print_to_stderr():
-                return run_until_stopped(_run_stored(given, workflow, run_input))
+                return run_until_stopped(_run_stored(given, workflow, run_input, version))
         except WonderError as error:
             return _refuse(given, None, error)
     file = read_definition_file(given.file)
@@ -115,7 +121,13 @@ async def _run(
             raise NothingToRun(name)
         if not given.json:
             print_faults(warnings, lines)
-        return await _start(given, wonder, await wonder.workflow(deployed.main.name), run_input)
+        workflow, version = deployed.bindings[deployed.main.name], deployed.main.version
+        if workflow.pinned_version in (None, version):
+            return await _start(given, wonder, workflow, run_input)
+        # Whoever gives a file wants that to be run, and not what others were pinned to.
+        if not given.json:
+            print(_PINNED.format(name=workflow.name, version=version, pinned=workflow.pinned_version), file=sys.stderr)
+        return await _start(given, wonder, workflow, run_input, version)
 
 
 def _servers(given: Namespace, loaded: Loaded) -> Servers:
@@ -132,35 +144,38 @@ def _servers(given: Namespace, loaded: Loaded) -> Servers:
     return asyncio.run(unapproved(given, in_file, named, allowed))
 
 
-async def _find_stored(given: Namespace) -> tuple[Workflow, Servers]:
+async def _find_stored(given: Namespace) -> tuple[Workflow, int | None, Servers]:
     """Find a workflow that is stored, and the MCP servers that have to be approved before it may run."""
     try:
         async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
-            workflow = await app.find_workflow(given.file)
+            name, version = split_version(given.file)
+            workflow = await app.find_workflow(name)
             if workflow is not None:
                 from wonder.app.mcp_approvals import servers_named_by  # takes long to load, as above
 
-                named = await servers_named_by(app, workflow)
+                named = await servers_named_by(app, workflow, version)
                 servers = await unapproved_in(app, {}, named, given.allow_mcp) if named or given.allow_mcp else {}
-                return workflow, servers
+                return workflow, version, servers
     except DatabaseUnreachable:
         pass
     raise NothingCalled(given.file)
 
 
-async def _run_stored(given: Namespace, workflow: Workflow, run_input: JsonValue) -> int:
+async def _run_stored(given: Namespace, workflow: Workflow, run_input: JsonValue, version: int | None) -> int:
     url, objects = database_setting(given.db).value, objects_setting(given.objects)
     # The workflow may be anybody's: no modules but those that were named, unlike a file that a person has before them.
     modules = modules_setting(given.module)
     async with open_wonder(
         url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects, **tenant_setting(given)
     ) as wonder:
-        return await _start(given, wonder, workflow, run_input)
+        return await _start(given, wonder, workflow, run_input, version)
 
 
-async def _start(given: Namespace, wonder: Application, workflow: Workflow, run_input: JsonValue) -> int:
+async def _start(
+    given: Namespace, wonder: Application, workflow: Workflow, run_input: JsonValue, version: int | None = None
+) -> int:
     began_ms = SYSTEM_CLOCK.now_ms()
-    starting = asyncio.ensure_future(wonder.start(workflow, run_input, idempotency_key=given.key))
+    starting = asyncio.ensure_future(wonder.start(workflow, run_input, idempotency_key=given.key, version=version))
     try:
         started = await asyncio.shield(starting)
     except asyncio.CancelledError:

@@ -1,4 +1,8 @@
-"""List, show and compare stored workflows and their versions."""
+"""List, show and compare stored workflows and their versions, and change how they are started.
+
+A workflow that is disabled can't be started. One that is pinned starts with that version, whatever is deployed later;
+`wonder run FILE` runs the file's own version, and `wonder run NAME@VERSION` the one that it names.
+"""
 
 import asyncio
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -12,6 +16,7 @@ from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.stored import add_filter_options, is_filtered, print_more, shortened
 from wonder.cli.subcommands import add_command, add_json_option
+from wonder.cli.workflow_states import STATES, add_state_commands, change_state
 from wonder.definitions.references import parse_reference
 from wonder.language.values import encode_json
 from wonder.operations.workflows import (
@@ -25,8 +30,8 @@ from wonder.operations.workflows import (
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take list, show or diff."""
-    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | diff")
+    """Take one of the commands."""
+    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | diff | …")
     listing = add_command(commands, "list", "list the workflows of the project")
     add_filter_options(listing, has_tags=True)
     show = add_command(commands, "show", "show a workflow: its graph or its source, and its versions")
@@ -47,7 +52,8 @@ def configure(parser: ArgumentParser) -> None:
         "before", metavar="BEFORE", type=_version_number, nargs="?", help="a version (default: the one before AFTER)"
     )
     diff.add_argument("after", metavar="AFTER", type=_version_number, nargs="?", help="a version (default: the newest)")
-    for command in (show, diff):
+    changes = add_state_commands(commands)
+    for command in (show, diff, *changes):
         add_json_option(command)
         add_project_options(command)
 
@@ -59,7 +65,10 @@ def run(given: Namespace) -> int:
 
 async def _run(given: Namespace) -> int:
     async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
-        await {"list": _list, "show": _show, "diff": _diff}[given.command](app, given)
+        if given.command in STATES:
+            await change_state(app, given)
+        else:
+            await {"list": _list, "show": _show, "diff": _diff}[given.command](app, given)
     return 0
 
 

@@ -22,7 +22,9 @@ class WorkflowDisabled(WonderError):
     code = "WORKFLOW_DISABLED"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the workflow {name!r} is disabled; enable it to start runs of it")
+        super().__init__(
+            f"the workflow {name!r} is disabled; `wonder workflows enable {name}` lets runs of it be started"
+        )
         self.name = name
 
 

@@ -31,6 +31,8 @@ class StartRun(Order, frozen=True, kw_only=True):
     kind = "start"
     starts = True
     workflow_id: str
+    version: int | None = None
+    """With which version, whatever is pinned; as the workflow says if it is null."""
     input: Any = None
     idempotency_key: str | None = None
     function_sources: list[str] | None = None

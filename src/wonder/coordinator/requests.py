@@ -76,7 +76,12 @@ class Orders:
                 workflow = await load_own_resource(self._coordinator.store, Workflow, project_id, order.workflow_id)
                 key = order.idempotency_key
                 accepted = await self._starter.start(
-                    workflow, order.input, idempotency_key=key, also=started, is_ours=is_ours
+                    workflow,
+                    order.input,
+                    version=order.version,
+                    idempotency_key=key,
+                    also=started,
+                    is_ours=is_ours,
                 )
                 return {"run_id": accepted.run_id}
             case RetryRun():

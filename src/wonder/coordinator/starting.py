@@ -18,7 +18,7 @@ from wonder.engine.limits import Limits
 from wonder.engine.state import RunState
 from wonder.language.keys import check_key
 from wonder.language.values import JsonValue, check_value, is_plain
-from wonder.storage.definitions import newest_version, newest_version_at_once
+from wonder.storage.definitions import newest_version, newest_version_at_once, require_version
 from wonder.storage.runs.headers import load_headers
 from wonder.storage.runs.loading import LoadedRun
 from wonder.storage.runs.recording import Batch
@@ -58,27 +58,31 @@ class Starter:
         workflow: Workflow,
         run_input: JsonValue,
         *,
+        version: int | None = None,
         idempotency_key: str | None = None,
         also: Callable[[Batch, str], None] | None = None,
         is_ours: bool = True,
     ) -> Accepted:
         """Start a run, or find the one that has the key already; durable when this returns.
 
+        A `version` is run whatever is pinned; without one it is the pinned or the newest (RES-3).
         `also` puts something into the same commit; it is given the id of the run. One that is not ours is left to the
         process that asked for it, where this one runs only its own.
-        Raises WorkflowDisabled, ProjectArchived, InputRefused, KeyRefused or IdempotencyKeyReused before anything is
-        stored.
+        Raises NotFound, WorkflowDisabled, ProjectArchived, InputRefused, KeyRefused or IdempotencyKeyReused before
+        anything is stored.
         """
         if idempotency_key is not None:
             check_key("the idempotency key", idempotency_key)
         if not workflow.enabled:
             raise WorkflowDisabled(workflow.name)
+        if version is not None:
+            await require_version(self._coordinator.store.unsettled, workflow, version)
         coordinator = self._coordinator
         if not is_plain(run_input):
             check_value(run_input)
         self._starting += 1
         try:
-            program = await self.program(workflow.workflow_def_id, workflow.pinned_version)
+            program = await self.program(workflow.workflow_def_id, version or workflow.pinned_version)
             settings = await self.settings(workflow.project_id)
             if self._known_projects[workflow.project_id].is_archived:
                 raise ProjectArchived(workflow.name)

@@ -50,6 +50,14 @@ def inline_name(outer: str, ref: str) -> str:
     return f"{_SEPARATORS.sub('-', whole)[: NAME_MAX - len(mark) - 1]}.{mark}"
 
 
+def split_version(text: str) -> tuple[str, int | None]:
+    """Give the name and the version of `name@version`; what has no such form is a name as it is."""
+    name, sign, version = text.rpartition("@")
+    if sign and name and version.isascii() and version.isdigit() and 0 < int(version) < 2**53:
+        return name, int(version)
+    return text, None
+
+
 def parse_reference(kind: ResourceKind, text: str, path: Path, version: int | None = None) -> Reference | None:
     """Read a reference; None if it has not the form `name`, `name@version` or `library/name@version`.
 

@@ -9,7 +9,7 @@ from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, PromptSpec
 from wonder.definitions.records.tasks import TaskDef
-from wonder.definitions.records.workflows import Trigger
+from wonder.definitions.records.workflows import Trigger, Workflow
 from wonder.language.values import JsonValue, encode_json
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader, Row, Store, Transaction, Value
@@ -106,6 +106,13 @@ async def load_definition(reader: Reader, kind: type[D], id: str, version: int |
         raise NotFound(table.noun, id if version is None else f"{id}@{version}")
     fields = table.fields(rows[0]) | await _load_parts(reader, table, id, rows[0]["version"])
     return table.build(fields)
+
+
+async def require_version(reader: Reader, workflow: Workflow, version: int) -> None:
+    """Raise NotFound unless a workflow has this version, and it is not archived."""
+    rows = await reader.fetch_named("versions(workflow_defs)", workflow.workflow_def_id)
+    if not any(row["version"] == version and row["archived_at"] is None for row in rows):
+        raise NotFound("workflow", f"{workflow.name}@{version}")
 
 
 async def newest_version(reader: Reader, workflow_def_id: str) -> int:

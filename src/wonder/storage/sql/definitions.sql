@@ -76,6 +76,11 @@ ORDER BY id DESC LIMIT $4;
 UPDATE {table} SET archived_at = $3
 WHERE id = $1 AND version = coalesce(CAST($2 AS BIGINT), version) AND archived_at IS NULL;
 
+-- name: restore_archived_together
+-- tables: workflow_defs
+-- The versions that were archived in one moment.
+UPDATE {table} SET archived_at = NULL WHERE id = $1 AND archived_at = $2;
+
 -- name: live_versions_besides
 -- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
 -- What is left of a definition once a version is gone.

@@ -71,7 +71,12 @@ ORDER BY 1, 2;
 SELECT DISTINCT 'trigger of workflow' AS kind, workflow_defs.name, workflow_defs.version
 FROM triggers JOIN workflow_defs
     ON workflow_defs.id = triggers.workflow_def_id AND workflow_defs.version = triggers.workflow_def_version
-WHERE triggers.workflow_id = $1 AND workflow_defs.archived_at IS NULL
+JOIN workflows ON workflows.id = $1
+WHERE workflow_defs.archived_at IS NULL AND workflow_defs.id <> workflows.workflow_def_id
+    AND (triggers.workflow_id = workflows.id
+        OR workflow_defs.project_id = workflows.project_id
+            AND (triggers.workflow_id = workflows.name
+                OR substr(triggers.workflow_id, 1, length(workflows.name) + 1) = workflows.name || '@'))
 UNION ALL
 SELECT 'schedule' AS kind, name, CAST(NULL AS BIGINT) AS version FROM schedules
 WHERE workflow_id = $1 AND archived_at IS NULL

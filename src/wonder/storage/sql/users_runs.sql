@@ -35,7 +35,14 @@ WHERE action_defs.kind = 'workflow_call' AND action_defs.implementation ->> 'wor
 
 -- name: versions_that_trigger
 -- The workflow versions whose runs start a workflow when they complete.
-SELECT DISTINCT workflow_def_id, workflow_def_version FROM triggers WHERE workflow_id = $1;
+SELECT DISTINCT triggers.workflow_def_id, triggers.workflow_def_version
+FROM triggers JOIN workflow_defs
+    ON workflow_defs.id = triggers.workflow_def_id AND workflow_defs.version = triggers.workflow_def_version
+JOIN workflows ON workflows.id = $1
+WHERE triggers.workflow_id = workflows.id
+    OR workflow_defs.project_id = workflows.project_id
+        AND (triggers.workflow_id = workflows.name
+            OR substr(triggers.workflow_id, 1, length(workflows.name) + 1) = workflows.name || '@');
 
 -- name: live_runs_of_version
 -- How many there are ($2 NULL: of any version), and the oldest of them.

@@ -1,0 +1,123 @@
+"""Workflows of the project, changed: enabled, pinned, renamed, archived and restored (RES-3, RES-5)."""
+
+from wonder.app.application import Application
+from wonder.definitions.records.workflows import Workflow
+from wonder.operations.declaring import Input, operation
+from wonder.operations.names import check_name
+from wonder.operations.outputs import Output
+from wonder.storage import workflow_states as kept
+from wonder.storage.definitions import require_version
+from wonder.storage.own_resources import find_own_resource
+from wonder.storage.resource_errors import NotFound
+from wonder.storage.store import Transaction
+
+
+class WorkflowState(Output, frozen=True):
+    """How a workflow is started: whether it can be, and with which version."""
+
+    id: str
+    name: str
+    workflow_def_id: str
+    enabled: bool
+    pinned_version: int | None
+    """Null for the newest."""
+
+
+class OneWorkflow(Input, frozen=True):
+    """A workflow of the project."""
+
+    name: str
+    """Its name or its id."""
+
+
+@operation("workflows.enable", role="operator", changes=True)
+async def enable_workflow(application: Application, given: OneWorkflow) -> WorkflowState:
+    """Let runs of a workflow be started again."""
+    return await _change(application, given.name, enabled=True)
+
+
+@operation("workflows.disable", role="operator", changes=True)
+async def disable_workflow(application: Application, given: OneWorkflow) -> WorkflowState:
+    """Let no run of a workflow be started, by anybody or anything; those under way go on."""
+    return await _change(application, given.name, enabled=False)
+
+
+class PinWorkflow(Input, frozen=True):
+    """A workflow, and the version that its runs are to have."""
+
+    name: str
+    version: int
+
+
+@operation("workflows.pin", role="author", changes=True)
+async def pin_workflow(application: Application, given: PinWorkflow) -> WorkflowState:
+    """Have all runs of a workflow start with one version, also after newer ones are deployed."""
+    return await _change(application, given.name, pinned_version=given.version)
+
+
+@operation("workflows.unpin", role="author", changes=True)
+async def unpin_workflow(application: Application, given: OneWorkflow) -> WorkflowState:
+    """Have runs of a workflow start with its newest version again."""
+    return await _change(application, given.name, pinned_version=None)
+
+
+class RenameWorkflow(Input, frozen=True):
+    """A workflow, and its new name."""
+
+    name: str
+    to: str
+
+
+@operation("workflows.rename", role="author", changes=True)
+async def rename_workflow(application: Application, given: RenameWorkflow) -> WorkflowState:
+    """Give a workflow another name; its definition, its runs and its schedules stay as they are."""
+    to = check_name("workflow", given.to)
+    async with application.store.transaction() as transaction:
+        workflow = await _find(application, transaction, given.name)
+        await kept.rename_workflow(transaction, workflow, to, at=application.clock())
+        return _state(await _find(application, transaction, to))
+
+
+@operation("workflows.archive", role="author", changes=True)
+async def archive_workflow(application: Application, given: OneWorkflow) -> WorkflowState:
+    """Archive a workflow with all versions of its definition, if nothing live needs it."""
+    async with application.store.transaction() as transaction:
+        workflow = await _find(application, transaction, given.name)
+        await kept.archive_workflow(transaction, workflow, at=application.clock())
+    return _state(workflow)
+
+
+@operation("workflows.restore", role="author", changes=True)
+async def restore_workflow(application: Application, given: OneWorkflow) -> WorkflowState:
+    """Make an archived workflow live again, with the versions that were archived with it."""
+    async with application.store.transaction() as transaction:
+        project_id = application.home.project_id
+        return _state(await kept.restore_workflow(transaction, project_id, given.name, at=application.clock()))
+
+
+async def _change(application: Application, name: str, **fields: object) -> WorkflowState:
+    async with application.store.transaction() as transaction:
+        workflow = await _find(application, transaction, name)
+        version = fields.get("pinned_version")
+        if isinstance(version, int):
+            await require_version(transaction, workflow, version)
+        changed = workflow.model_copy(update={**fields, "updated_at": application.clock()})
+        await kept.put_workflow(transaction, changed)
+    return _state(changed)
+
+
+async def _find(application: Application, transaction: Transaction, wanted: str) -> Workflow:
+    workflow = await find_own_resource(transaction, Workflow, application.home.project_id, wanted)
+    if workflow is None or await kept.is_archived(transaction, workflow.id):
+        raise NotFound("workflow", wanted)
+    return workflow
+
+
+def _state(workflow: Workflow) -> WorkflowState:
+    return WorkflowState(
+        id=workflow.id,
+        name=workflow.name,
+        workflow_def_id=workflow.workflow_def_id,
+        enabled=workflow.enabled,
+        pinned_version=workflow.pinned_version,
+    )
