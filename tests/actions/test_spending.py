@@ -141,6 +141,14 @@ async def test_res_6_a_budget_of_nothing_allows_nothing_but_what_is_free(spendin
         await spend(spending, of, 0.000_000_001, 0.0)
 
 
+async def test_res_6_a_budget_that_is_overspent_is_called_so(spending: StoredSpending) -> None:
+    await spend(spending, tenancy({"max_monthly_spend_cents": 10}), 0.1, 0.1)
+    with pytest.raises(ActionFailed, match=r"the project's budget for 2026-11 is spent; ask for fewer"):
+        await spend(spending, tenancy({"max_monthly_spend_cents": 10}), 0.1, 0.1)
+    with pytest.raises(ActionFailed, match=r"the project's budget for 2026-11 is spent, and 0\.060000 USD more; ask"):
+        await spend(spending, tenancy({"max_monthly_spend_cents": 4}), 0.1, 0.1)
+
+
 async def test_res_6_a_month_begins_with_the_whole_budget(spending: StoredSpending, time: Time) -> None:
     of = tenancy({"max_monthly_spend_cents": 10})
     await spend(spending, of, 0.1, 0.1)

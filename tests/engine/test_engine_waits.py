@@ -6,7 +6,7 @@ import pytest
 
 from support.engine_runs import Player, workflow
 from wonder.engine.control import check_answer
-from wonder.engine.decisions import AwaitEvent, RequestInput, StartChild, WithdrawInput
+from wonder.engine.decisions import AwaitEvent, EndRun, RequestInput, StartChild, WithdrawInput
 from wonder.engine.facts import ChildEnded, EventArrived, InputGiven
 from wonder.engine.failure import Failure
 from wonder.engine.moments import BadMoment, moment_ms
@@ -153,6 +153,42 @@ def test_act_10_a_failed_child_fails_the_node_unless_it_is_caught(
         assert player.run.state == {
             "result": {"error": {"code": "BROKEN", "message": "it broke", "run_id": start.child_run_id}}
         }
+
+
+def test_act_10_the_error_of_nested_calls_has_its_cause_first_and_the_way_to_it_once() -> None:
+    failure: Failure | None = Failure("BROKEN", "it broke; mend it", node="pay")
+    for level in (3, 2, 1):
+        player = Player(workflow({"call": {"kind": "workflow_call", "workflow_def_id": "w"}}, [])).start()
+        (start,) = player.of(StartChild)
+        player.bring(ChildEnded(start.token_id, start.child_run_id, "failed", None, failure))
+        failure = player.of(EndRun)[0].failure
+        assert failure
+        runs = " → ".join([start.child_run_id] * (4 - level))
+        assert failure.message == f"it broke; mend it (in the sub-workflow {runs}, at 'pay')"
+
+
+def test_act_10_a_sub_workflow_that_was_cancelled_is_called_so() -> None:
+    player = Player(workflow({"a": {"kind": "workflow_call", "workflow_def_id": "w"}}, [])).start()
+    (start,) = player.of(StartChild)
+    player.bring(ChildEnded(start.token_id, start.child_run_id, "cancelled", None, None))
+    failure = player.of(EndRun)[0].failure
+    assert failure
+    assert failure.message == f"the sub-workflow {start.child_run_id} was cancelled"
+
+
+def test_act_5_messages_have_the_words_of_json() -> None:
+    """Not those of Python: None, False."""
+    node = {"kind": "workflow_call", "workflow_def_id": {"from_context": "input.which"}}
+    player = Player(workflow({"a": node}, [])).start({"which": False})
+    failure = player.of(EndRun)[0].failure
+    assert failure
+    assert ", and found false; correct" in failure.message
+    routed = Player(workflow({"a": {}, "b": {}}, [{"from": "a", "to": "b", "if": "1 = 2"}])).start()
+    routed.complete("a", 1)
+    failure = routed.of(EndRun)[0].failure
+    assert failure
+    assert "False" not in failure.message
+    assert "1 = 2 is " in failure.message
 
 
 def test_lay_3_the_time_out_of_a_waiting_task_is_a_durable_timer() -> None:

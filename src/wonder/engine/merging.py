@@ -9,6 +9,7 @@ from wonder.engine.state import RunState, Scope
 from wonder.engine.views import view_from
 from wonder.language.paths import MISSING, Missing
 from wonder.language.paths.getters import getter
+from wonder.language.schemas.faults import show_value
 from wonder.language.steps import spend, spend_on_elements
 from wonder.language.values import JsonValue
 
@@ -40,7 +41,7 @@ def _merged_object(run: RunState, merge: Merge, arrived: Sequence[Scope]) -> tup
             continue
         if not isinstance(found, dict):
             message = (
-                f"branch {branch.index} brought {str(found)[:100]!r}, which is no object and can't be merged into one; "
+                f"branch {branch.index} brought {show_value(found)}, which is no object and can't be merged into one; "
                 "let the branch write an object, or merge with append"
             )
             return Failure("MERGE_NOT_OBJECT", message, details={"branch": branch.index})

@@ -15,6 +15,7 @@ from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
 from wonder.language.expressions import Expression, ExpressionFailed
 from wonder.language.paths import MISSING
+from wonder.language.schemas.faults import show_value
 from wonder.language.steps import TooManySteps
 from wonder.language.values import JsonValue
 
@@ -117,7 +118,8 @@ class _Choice:
             for transition in tier.transitions:
                 if transition.condition is not None:
                     value = self._value(transition.condition)
-                    conditions.append(f"{transition.condition.text} is {value} (to {transition.to.ref!r})")
+                    shown = value if isinstance(value, str) else show_value(value)
+                    conditions.append(f"{transition.condition.text} is {shown} (to {transition.to.ref!r})")
         message = (
             f"no transition out of {ref!r} matched: {'; '.join(conditions)}; "
             "add one without a condition at a later priority"

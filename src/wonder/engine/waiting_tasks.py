@@ -15,6 +15,7 @@ from wonder.language.mappings import compile_mapping
 from wonder.language.paths import MISSING, Path, parse_dotted
 from wonder.language.paths.getters import getter
 from wonder.language.schemas import Schema, Validator, compile_validator
+from wonder.language.schemas.faults import show_value
 from wonder.language.targets import write
 from wonder.language.templates import Template, compile_template
 from wonder.language.values import JsonValue, show_path
@@ -193,5 +194,5 @@ def _read(value: str | int | Path | None, view: dict[str, Any]) -> JsonValue:
 
 def _unreadable(place: object, wanted: str, found: JsonValue) -> Failure:
     shown = show_path(place) if isinstance(place, tuple) else str(place)
-    message = f"workflow_call needs {wanted} at {shown}, and found {str(found)[:100]!r}; correct what is there"
+    message = f"workflow_call needs {wanted} at {shown}, and found {show_value(found)}; correct what is there"
     return Failure("BAD_WORKFLOW_CALL", message)

@@ -24,6 +24,8 @@ from wonder.errors import WonderError
 from wonder.language.keys import check_key
 from wonder.language.values import JsonValue
 
+_OF_CALLS = ("CHILD_FAILED", "CHILD_CANCELLED")
+
 
 def begin_wait(turn: Turn, token: Token) -> None:
     """Begin the task of a node whose sole step waits."""
@@ -178,7 +180,20 @@ def end_call(
         _wake(turn, token, "child", {"error": error})
         return
     details: JsonValue = {"run_id": run_id, "error": failure.as_json() if failure else None}
-    _give_up(turn, token, Failure(code, f"the sub-workflow {run_id} did not complete: {why}", 1, details=details))
+    _give_up(turn, token, Failure(code, _cause_and_way(details), 1, details=details))
+
+
+def _cause_and_way(details: Any) -> str:
+    """Say why a sub-workflow has failed, however deep the cause lies, and then once which runs lead to it."""
+    way, error = [str(details["run_id"])], details["error"]
+    while error is not None and error["code"] in _OF_CALLS and isinstance(error["details"], dict):
+        way.append(str(error["details"]["run_id"]))
+        error = error["details"]["error"]
+    runs = " → ".join(way)
+    if error is None:
+        return f"the sub-workflow {runs} was cancelled"
+    node = f", at {error['node']!r}" if error["node"] else ""
+    return f"{error['message']} (in the sub-workflow {runs}{node})"
 
 
 def fire_wait_timer(turn: Turn, token: Token, kind: str) -> None:

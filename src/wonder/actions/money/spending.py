@@ -311,11 +311,13 @@ def _exceeded(refused: Refused, reservation: Reservation, tenancy: Tenancy) -> A
     ]
     budget, standing = refused.budgets[0]
     left = ((budget.max_nanousd or 0) + standing.extended_nanousd - standing.spent_nanousd) / NANO
-    message = (
-        f"the call may cost up to {reservation.nanousd / NANO:.6f} USD, and of the {budget.scope}'s budget for "
-        f"{reservation.month} {left:.6f} USD are left, {standing.reserved_nanousd / NANO:.6f} of them held for calls "
-        "under way"
-    )
+    whose = f"the {budget.scope}'s budget for {reservation.month}"
+    message = f"the call may cost up to {reservation.nanousd / NANO:.6f} USD, and "
+    if left > 0:
+        held = standing.reserved_nanousd / NANO
+        message += f"of {whose} {left:.6f} USD are left, {held:.6f} of them held for calls under way"
+    else:
+        message += f"{whose} is spent" + (f", and {-left:.6f} USD more" if left < 0 else "")
     if tenancy.project.budget.on_exceeded == "fail":
         raised = f"wonder {budget.scope} set budget.max_monthly_spend_cents CENTS"
         message += f"; ask for fewer tokens, or raise it: {raised}"
