@@ -70,6 +70,7 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "runs.cancel": [{"run_id": RUN}],
     "runs.context": [{"run_id": RUN}],
     "runs.events": [{"run_id": RUN}],
+    "runs.history": [{"run_id": RUN}],
     "runs.fork": [{"run_id": RUN, "after": 1}],
     "runs.list": [{}, {"workflow": f"{MARK}-flow"}],
     "runs.outcome": [{"run_id": RUN}],

@@ -43,6 +43,8 @@ class Origin(msgspec.Struct, frozen=True):
     token_id: str = ""
     evaluation_steps: int = STEPS_MAX
     """How much its queries, expressions, templates and mappings may do (`run_limits.evaluation_steps`)."""
+    records_output: bool = True
+    """Whether its output is recorded (`record_io`)."""
 
 
 class AttemptClock(Protocol):

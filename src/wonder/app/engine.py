@@ -105,9 +105,7 @@ class Engine:
             secrets=self.resources.secrets, equipment=self._equipment(functions), announced=announced_kinds
         )
         self._idempotency = StoredIdempotency(store, lease, self.environment, self._lose_lease)
-        self.executor = Executor(
-            Services(self.environment, self._idempotency, on_progress=self.watchers.tell, redactor=redactor, logs=logs)
-        )
+        self.executor = Executor(self._services(redactor, logs))
         self.worker = LocalWorker(store, self.executor, self._registry)
         self.stopped = asyncio.Event()
         """Set when the lease is another's: nothing is taken or written any more."""
@@ -129,6 +127,16 @@ class Engine:
         """How many runs that were under way it has gone on with."""
         self._keeping: asyncio.Task[None] | None = None
         self._recovered = asyncio.Event()
+
+    def _services(self, redactor: Redactor, logs: LogCollector | None) -> Services:
+        return Services(
+            self.environment,
+            self._idempotency,
+            on_progress=self.watchers.tell,
+            redactor=redactor,
+            logs=logs,
+            outputs=self._artifacts,
+        )
 
     async def begin(self) -> None:
         """Go on with what was under way, and keep going until closed."""

@@ -137,7 +137,7 @@ class LocalWork:
     def _origin(self) -> Origin:
         dispatch = self.dispatch
         place = (dispatch.node_ref, dispatch.path_id, dispatch.token_id)
-        return Origin(dispatch.project_id, dispatch.run_id, *place, dispatch.evaluation_steps)
+        return Origin(dispatch.project_id, dispatch.run_id, *place, dispatch.evaluation_steps, dispatch.records_output)
 
     def cancel(self) -> None:
         """Abort it."""
@@ -176,7 +176,7 @@ class LocalWork:
             metrics = tuple((one.name, one.value, one.dimensions) for one in result.metrics)
         if result.error is None:
             done = (result.output, result.started_at_ms, attempts, steps, tokens, cost, noted, metrics)
-            self._on_done(TaskCompleted(token_id, *done))
+            self._on_done(TaskCompleted(token_id, *done, result.output_cut))
             return
         error = result.error
         details: JsonValue = error.details or None

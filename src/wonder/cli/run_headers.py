@@ -15,6 +15,11 @@ def shown_time(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def shown_clock(ms: int) -> str:
+    """Write a time of day with its milliseconds, in UTC."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+
+
 def shown_took(run: RunSummary) -> str:
     """Write how long a run took."""
     return shown_length(run.created_ms, run.completed_ms)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wonder.app.application import Application
 from wonder.app.opening import open_app, open_wonder
-from wonder.cli import retrying
+from wonder.cli import retrying, run_history
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.output import JsonList, color, print_output, visible
 from wonder.cli.own_output import functions_print_to_stderr
@@ -61,6 +61,7 @@ def configure(parser: ArgumentParser) -> None:
     for name, text, details in (
         ("show", "show a run: its nodes, its result, and what it waits for", ""),
         ("events", "show the events of a run, in order", ""),
+        ("history", "show each execution of a node: its input, its output, and every attempt with its error", ""),
         ("context", "show the input, state and output of a run", ""),
         ("cancel", "cancel a run and everything that is active in it", ""),
         (
@@ -92,6 +93,7 @@ def configure(parser: ArgumentParser) -> None:
             retrying.DETAILS,
         )
     )
+    run_history.configure(commands.choices["history"])
     events = commands.choices["events"]
     events.add_argument(
         "--after", metavar="EVENT", type=int, default=0, help="show only events after the one with this number"
@@ -205,4 +207,11 @@ async def _order(wonder: Application, given: Namespace) -> None:
         print(f"{color('good', '✓')} {run_id}: {ordered.status}")
 
 
-_LOOKS = {"list": list_runs, "show": _show, "events": _events, "context": _context, "verify": _verify}
+_LOOKS = {
+    "list": list_runs,
+    "show": _show,
+    "events": _events,
+    "history": run_history.show,
+    "context": _context,
+    "verify": _verify,
+}

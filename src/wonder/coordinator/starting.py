@@ -241,4 +241,5 @@ def limits_of(settings: ProjectSettings, origin: TriggerOrigin | None) -> Limits
         bytes_written=allowed.bytes_written,
         pure_steps=allowed.pure_steps,
         evaluation_steps=allowed.evaluation_steps,
+        record_io=settings.record_io,
     )

@@ -152,6 +152,7 @@ class Tasks:
             order.task_version,
             order.input,
             run.state.limits.evaluation_steps,
+            run.state.limits.record_io == "all",
         )
 
     def _ended(self, run: LiveRun, ended: TaskEnded) -> None:

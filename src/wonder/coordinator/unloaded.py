@@ -61,6 +61,7 @@ class Unloaded:
         count = await count_live_tokens(coordinator.store, run_id)
         if count <= self._loaded_max and header.paused_reason != QUARANTINED:
             return []
+        keeps_input = (await self._starter.settings(header.project_id)).record_io != "none"
         now_ms, first = coordinator.clock.now_ms(), header.sequence + 1
         told = [TOKENS_ENDED({"status": CANCELLED, "count": count})] if count else []
         told.append(WORKFLOW_CANCELLED({"reason": reason}))
@@ -68,7 +69,7 @@ class Unloaded:
             RecordEvent(first + place, first, type, now_ms, None, None, None, metadata)
             for place, (type, metadata) in enumerate(told)
         ]
-        coordinator.commits.batch.end_unloaded(header, events, EndRun(CANCELLED), now_ms)
+        coordinator.commits.batch.end_unloaded(header, events, EndRun(CANCELLED), now_ms, keeps_input=keeps_input)
         await self._store(also)
         return headers
 

@@ -24,6 +24,8 @@ class Dispatch(Struct, frozen=True):
     task_version: int
     input: JsonValue
     evaluation_steps: int = STEPS_MAX
+    records_output: bool = True
+    """Whether its output is recorded (`record_io`), so that a large one has to be kept."""
 
 
 class Work(Protocol):

@@ -168,6 +168,8 @@ def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
     told: NodeCompleted = {"attempts": fact.attempts + token.losses}
     if fact.steps is not None:
         told["steps"] = fact.steps
+    if fact.output_cut is not None:
+        told["output_cut"] = fact.output_cut
     complete_node(turn, token, fact.output, told, fact.tokens, fact.cost_usd)
 
 

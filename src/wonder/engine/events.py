@@ -42,6 +42,13 @@ _JoinNode = Annotated[str, Meta(description="the id of the node that the join le
 _Item = Annotated[str, Meta(description="the id of the item in the inbox")]
 _Steps = Annotated[Any, Meta(description="every execution of a step, with its times, attempts, usage and error")]
 _Attempts = Annotated[int, Meta(description="how often it was tried: by its task, by its actions, and lost")]
+_Output = Annotated[Any, Meta(description="what its task gave, by `record_io` of the project")]
+_OutputCut = Annotated[
+    dict[str, Any],
+    Meta(
+        description="in place of a large `output`: its `bytes`, its `start`, and where it is `kept_as`, or why `lost`"
+    ),
+]
 _By = Annotated[str | None, Meta(description="who it was, if that is known")]
 
 
@@ -201,6 +208,8 @@ class NodeCompleted(TypedDict):
 
     attempts: NotRequired[_Attempts]
     steps: NotRequired[_Steps]
+    output: NotRequired[_Output]
+    output_cut: NotRequired[_OutputCut]
 
 
 class NodeFailed(TypedDict):
@@ -209,6 +218,8 @@ class NodeFailed(TypedDict):
     error: _Error
     attempts: NotRequired[_Attempts]
     steps: NotRequired[_Steps]
+    output: NotRequired[_Output]
+    output_cut: NotRequired[_OutputCut]
 
 
 class TransitionsEvaluated(TypedDict):

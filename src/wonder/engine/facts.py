@@ -42,6 +42,8 @@ class TaskCompleted(Struct, frozen=True, gc=False):
     cost_usd: float | None = None
     noted: tuple[Event, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    output_cut: dict[str, Any] | None = None
+    """Told in the place of an output that is too large for an event: its size, its start, and where it is kept."""
 
 
 class TaskFailed(Struct, frozen=True, gc=False):

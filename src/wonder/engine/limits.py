@@ -1,6 +1,6 @@
 """Limits: how much one run may do: at a time, in one turn and in all (RES-6, CTL-20)."""
 
-from typing import Final
+from typing import Final, Literal
 
 from wonder.definitions.records.graph import OnWorkflowTimeout
 from wonder.engine.failure import Failure, failure_of
@@ -17,6 +17,9 @@ CODE: Final = "RUN_LIMIT_"
 """How the codes of failures begin that are a limit of the whole run; the name of the limit follows."""
 
 # What is found to be too much, and what to do other than raising the limit.
+# An output of more characters as JSON is not part of an event, but kept beside; so much of it is told.
+RECORDED_MAX: Final = 65_536
+CUT_SHOWN: Final = 1_000
 _TOLD: Final = {
     "live_tokens": ("{:,} live tokens at a time", "join branches earlier"),
     "tokens": ("{:,} tokens in all", "split the run into several"),
@@ -46,6 +49,7 @@ class Limits:
         "on_timeout",
         "pure_nodes_max",
         "pure_steps",
+        "record_io",
         "retries_left",
         "tasks_max",
         "timeout_ms",
@@ -74,9 +78,11 @@ class Limits:
         turn_steps_max: int = 1_000_000,
         singly_max: int | None = None,
         tasks_max: int | None = None,
+        record_io: Literal["all", "failed", "none"] = "all",
         on_timeout: OnWorkflowTimeout = "fail",
     ) -> None:
         self.foreach_limit = foreach_limit
+        self.record_io = record_io
         self.pure_nodes_max = pure_nodes_max
         self.dispatches_max = dispatches_max
         # Each level around a token costs a look at its `_branch.output`, and one level of `_branch.parent`.

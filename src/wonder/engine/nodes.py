@@ -109,10 +109,14 @@ def complete_node(
     cost_usd: float | None = None,
 ) -> None:
     """Take the output of a node's task, and send the token on."""
-    node = token.node
+    node, record_io = token.node, turn.run.limits.record_io
+    if record_io == "all" and "output_cut" not in told:
+        told["output"] = output
     if node.writes is not None:
         failure = write_output(turn, token.scope, node.writes, output, token)
         if failure is not None:
+            if record_io == "failed":
+                told["output"] = output
             fail_node(turn, token, failure, told, tokens, cost_usd)
             return
     if tokens is None and cost_usd is None:

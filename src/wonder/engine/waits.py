@@ -13,7 +13,7 @@ from wonder.engine.events import (
     NodeCompleted,
 )
 from wonder.engine.failure import Failure
-from wonder.engine.limits import evaluation_failure
+from wonder.engine.limits import CUT_SHOWN, RECORDED_MAX, evaluation_failure
 from wonder.engine.nodes import complete_node, fail_node, is_tolerated, node_input, tolerated
 from wonder.engine.state import RunEnd, Token
 from wonder.engine.turn import Turn
@@ -22,7 +22,7 @@ from wonder.engine.wait_kinds import UnknownWait
 from wonder.engine.waiting_tasks import CallWait, EventWait, HumanWait, SleepWait, WaitingTask
 from wonder.errors import WonderError
 from wonder.language.keys import check_key
-from wonder.language.values import JsonValue
+from wonder.language.values import JsonValue, encode_json
 
 _OF_CALLS = ("CHILD_FAILED", "CHILD_CANCELLED")
 
@@ -276,7 +276,21 @@ def _end(
     if failure is not None:
         fail_node(turn, token, failure)
     else:
-        complete_node(turn, token, output, told or {})
+        complete_node(turn, token, output, {**(told or {}), **_cut(turn, token, output)})
+
+
+def _cut(turn: Turn, token: Token, output: JsonValue) -> NodeCompleted:
+    """Say where an output is that is too large for an event; what came with an outside event is nowhere else."""
+    wait = token.wait or {}
+    kept_as = f"output of run {wait['child_run_id']}" if "child_run_id" in wait else None
+    if "item_id" in wait:
+        kept_as = f"answer of inbox item {wait['item_id']}"
+    if kept_as is None or turn.run.limits.record_io != "all" or not isinstance(output, str | list | dict):
+        return {}
+    written = encode_json(output)
+    if len(written) <= RECORDED_MAX:
+        return {}
+    return {"output_cut": {"bytes": len(written.encode()), "start": written[:CUT_SHOWN], "kept_as": kept_as}}
 
 
 def _names(action_input: JsonValue) -> dict[str, Any]:

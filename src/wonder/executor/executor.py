@@ -5,11 +5,14 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
 
+from msgspec.structs import replace
+
 from wonder.actions.exceptions import message_of
 from wonder.actions.protocol import Origin
 from wonder.clock import Timer
 from wonder.executor.assignment import Assignment
 from wonder.executor.compiled import CompiledTask
+from wonder.executor.large_outputs import cut, is_large
 from wonder.executor.results import TaskFailure, TaskResult
 from wonder.executor.running import TaskExecution
 from wonder.executor.services import Services
@@ -176,6 +179,10 @@ class TaskUnderWay:
         try:
             assignment = Assignment(self._executor.services, self._origin, self._abandon, worker)
             result = await execution.run(assignment)
+            if self._origin.records_output and is_large(result.output):
+                result = replace(
+                    result, output_cut=await cut(result.output, self._origin, self._executor.services.outputs)
+                )
         except asyncio.CancelledError:
             result = execution.result(_CANCELLED)
         except Exception as error:

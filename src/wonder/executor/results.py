@@ -1,6 +1,6 @@
 """What an executor gives back: the output of a task or its failure, and what happened inside (TSK-6)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -68,6 +68,8 @@ class TaskResult(msgspec.Struct, frozen=True):
     metrics: tuple[Metric, ...] = ()
     noted: tuple[Event, ...] = ()
     """The events that actions asked for."""
+    output_cut: dict[str, Any] | None = None
+    """Of an output that is too large for an event: its size, its start, and where all of it is kept."""
 
 
 def failure_from(error: WonderError, step: str | None) -> TaskFailure:

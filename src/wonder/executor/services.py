@@ -8,6 +8,7 @@ from wonder.actions.logs.collecting import LogCollector
 from wonder.actions.protocol import Origin
 from wonder.executor.environment import Environment
 from wonder.executor.idempotency import IdempotencyStore
+from wonder.executor.large_outputs import LargeOutputs
 from wonder.language.redaction import Redactor
 from wonder.language.values import JsonValue
 
@@ -28,3 +29,5 @@ class Services(Struct, frozen=True):
     on_progress: Callable[[Origin, str, JsonValue], None] | None = None
     redactor: Redactor = field(default_factory=Redactor)
     logs: LogCollector | None = None
+    outputs: LargeOutputs | None = None
+    """Keeps outputs that are too large for an event; without it, what is too large is only told of."""

@@ -213,7 +213,7 @@ WORKSPACE_SETTINGS = Table(
 PROJECT_SETTINGS = Table(
     "project_settings",
     ProjectSettings,
-    ("default_model_profile_id", "files_root", "foreach_limit", "call_depth_max"),
+    ("default_model_profile_id", "files_root", "foreach_limit", "call_depth_max", "record_io"),
     ("rate_limits", "budget", "snapshot_policy", "retention", "run_limits"),
 )
 

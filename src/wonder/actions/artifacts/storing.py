@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from wonder.actions.protocol import ActionContext, ActionFailed
+from wonder.actions.protocol import ActionContext, ActionFailed, Origin
 from wonder.backoff import insist
 from wonder.clock import Clock
 from wonder.errors import WonderError
@@ -26,6 +26,8 @@ from wonder.storage.store import Store
 
 BLOB: Final = "blob"
 """The type of artifacts that takes anything."""
+OUTPUT: Final = "recorded output"
+"""The part under which the output of a task is kept that is too large for an event."""
 
 # No fault of the run: the database will be back, or the action's time is over first.
 _UNWRITABLE_NOW: Final = (ConnectionLost, DatabaseBusy, DiskFull, WriteRefused, DatabaseFailed)
@@ -87,6 +89,29 @@ class Artifacts:
         self.on_written(artifact)
         context.report_artifact(artifact.id, content_type, stored.size_bytes)
         return artifact
+
+    async def keep_output(self, content: bytes, origin: Origin) -> str:
+        """Keep the output of a task, which is too large for an event, as JSON; returns the id of its artifact."""
+        stored = await self.objects.put(content)
+        artifact = Artifact(
+            id=artifact_id(origin.run_id, origin.token_id, "", OUTPUT),
+            project_id=origin.project_id,
+            run_id=origin.run_id,
+            token_id=origin.token_id,
+            node=origin.node,
+            path_id=origin.branch,
+            step="",
+            part=OUTPUT,
+            artifact_type_id=BLOB,
+            artifact_type_version=None,
+            storage_key=stored.key,
+            content_type="application/json",
+            size_bytes=stored.size_bytes,
+            schema_data={},
+            created_ms=self._clock.now_ms(),
+        )
+        await self._write_down(artifact)
+        return artifact.id
 
     async def _put(self, content: Content, size_max: int | None) -> StoredObject:
         try:

@@ -112,6 +112,8 @@ class ProjectSettings(Record):
     run_limits: RunLimits = Field(default_factory=RunLimits)
     call_depth_max: Count = 20
     retention: Retention = Field(default_factory=Retention)
+    record_io: Literal["all", "failed", "none"] = "all"
+    """Of which executions of nodes the input and the output are kept for people."""
 
 
 class Workspace(Record):

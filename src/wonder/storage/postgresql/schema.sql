@@ -51,7 +51,8 @@ CREATE TABLE project_settings (
     budget JSON NOT NULL,
     snapshot_policy JSON NOT NULL,
     retention JSON NOT NULL,
-    run_limits JSON NOT NULL DEFAULT '{}'
+    run_limits JSON NOT NULL DEFAULT '{}',
+    record_io TEXT NOT NULL DEFAULT 'all'
 );
 
 -- A library without a workspace is public (RES-1).

@@ -195,6 +195,12 @@ async def stored_ends(reader: Reader, run_id: str, token_ids: Collection[str]) -
     return {text(id): StoredEnd(text(status), ended_ms is not None) for id, status, ended_ms in rows}
 
 
+async def inputs_of_tokens(reader: Reader, run_id: str, token_ids: Collection[str]) -> dict[str, JsonValue]:
+    """Load what tokens were given, by their ids; those without a row or without an input are left out."""
+    rows = await reader.fetch("inputs_of_tokens", run_id, encode_json(list(token_ids)))
+    return {text(id): from_json(token_input) for id, token_input in rows}
+
+
 async def open_inbox(
     reader: Reader, project_id: str, *, limit: int = LIMIT, cursor: str | None = None
 ) -> Page[InboxItem]:

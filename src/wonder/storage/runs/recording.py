@@ -135,10 +135,12 @@ class Batch:
         if scopes is not None and scopes.is_touched:
             scopes.finish(record)
 
-    def end_unloaded(self, header: RunHeader, events: Sequence[RecordEvent], end: EndRun, now_ms: int) -> None:
+    def end_unloaded(
+        self, header: RunHeader, events: Sequence[RecordEvent], end: EndRun, now_ms: int, *, keeps_input: bool
+    ) -> None:
         """Add the end of a run that is not in memory, and of all that is live in it."""
         self.is_empty = False
-        self._end_all(header.id, CANCELLED, now_ms)
+        self._end_all(header.id, CANCELLED, now_ms, keeps_input=keeps_input)
         self._events.add_unloaded(header, events)
         self._runs.end(header.id, end, now_ms)
 
@@ -240,12 +242,12 @@ class Batch:
             self._tokens.adopt(record, token, now_ms)
 
     def _end_live(self, record: Recorded, decision: EndLive, now_ms: int) -> None:
-        self._end_all(record.id, decision.status, now_ms)
+        self._end_all(record.id, decision.status, now_ms, keeps_input=record.run.limits.record_io != "none")
         record.groups.clear()
 
-    def _end_all(self, run_id: str, status: str, now_ms: int) -> None:
+    def _end_all(self, run_id: str, status: str, now_ms: int, *, keeps_input: bool) -> None:
         self._ends_all = True
-        self._tokens.end_all(run_id, status, now_ms)
+        self._tokens.end_all(run_id, status, now_ms, keeps_input=keeps_input)
         self._scopes.end_all(run_id)
         self._waits.end_all(run_id, now_ms)
 

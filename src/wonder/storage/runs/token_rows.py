@@ -13,7 +13,7 @@ from wonder.engine.decisions import (
     SuspendToken,
 )
 from wonder.engine.restore import TokenRow
-from wonder.engine.state import DISPATCHED, EXECUTING, PENDING, SUSPENDED, WAITING_FOR_SIBLINGS
+from wonder.engine.state import COMPLETED, DISPATCHED, EXECUTING, PENDING, SUSPENDED, WAITING_FOR_SIBLINGS
 from wonder.storage.runs.cells import to_json, to_json_or_null
 from wonder.storage.runs.records import Recorded
 from wonder.storage.store import Entry, Value
@@ -27,6 +27,8 @@ _LAST_ERROR: Final = 14
 _STATE_DATA: Final = 15
 _UPDATED: Final = 17
 _ENDED: Final = 18
+# Which statement writes the input of a token, and in which of its parameters.
+_INPUT_IN: Final = {"update_token": 5, "end_token_with_input": 5, "join_token_with_input": 6}
 
 
 class TokenRows:
@@ -99,25 +101,34 @@ class TokenRows:
         """Note that a token is executing, or has ended."""
         token_id, status = decision.token_id, decision.status
         ended_ms = None if status == EXECUTING else now_ms
+        is_kept = ended_ms is None or _keeps_input(record, status)
         row = self._new.get(token_id)
         if row is not None:
             row[_STATUS], row[_UPDATED], row[_ENDED] = status, now_ms, ended_ms
+            if not is_kept:
+                row[_INPUT] = None
             return
         if ended_ms is None and token_id in self._changed:
             # It was dispatched in this very batch: that row has its input, and keeps it.
             self._changed[token_id][1][2] = status
             return
-        self._changed[token_id] = ("move_token", [record.id, token_id, status, now_ms, ended_ms])
+        parameters: list[Value] = [record.id, token_id, status, now_ms, ended_ms]
+        statement = "move_token" if is_kept else "end_token_without_input"
+        if is_kept and (token_input := self._input_in(token_id)) is not None:
+            statement, parameters = "end_token_with_input", [*parameters, token_input]
+        self._changed[token_id] = (statement, parameters)
 
-    def end_all(self, run_id: str, status: str, now_ms: int) -> None:
+    def end_all(self, run_id: str, status: str, now_ms: int, *, keeps_input: bool) -> None:
         """Note that all live tokens of a run have ended."""
         for row in self._new.values():
             if row[0] == run_id and row[_ENDED] is None:
                 row[_STATUS], row[_UPDATED], row[_ENDED] = status, now_ms, now_ms
+                if not keeps_input:
+                    row[_INPUT] = None
         # Those that ended by themselves in this batch are not live; the others are ended in the table.
         changed = self._changed
         self._changed = {id: one for id, one in changed.items() if one[1][0] != run_id or _is_end(*one)}
-        self._ended.append([run_id, status, now_ms])
+        self._ended.append([run_id, status, now_ms, int(keeps_input)])
 
     def release(self, record: Recorded, decision: ReleaseToken, now_ms: int) -> None:
         """Note that `max_parallel` lets a token begin."""
@@ -142,15 +153,27 @@ class TokenRows:
         """Note that a token waits for its siblings, and where."""
         token_id = decision.token_id
         state_data = _place(decision.join_node_id, decision.group_id, decision.branch_index)
+        is_kept = _keeps_input(record, COMPLETED)
         row = self._new.get(token_id)
         if row is not None:
             row[_STATUS], row[_STATE_DATA], row[_UPDATED] = WAITING_FOR_SIBLINGS, state_data, now_ms
-            row[_INPUT] = row[_LAST_ERROR] = None
+            row[_LAST_ERROR] = None
+            if not is_kept:
+                row[_INPUT] = None
             return
         token = record.run.tokens.get(token_id)
         losses = 0 if token is None else token.losses
         parameters: list[Value] = [record.id, token_id, WAITING_FOR_SIBLINGS, losses, state_data, now_ms]
-        self._changed[token_id] = ("join_token", parameters)
+        statement = "join_token" if is_kept else "join_token_without_input"
+        if is_kept and (token_input := self._input_in(token_id)) is not None:
+            statement, parameters = "join_token_with_input", [*parameters, token_input]
+        self._changed[token_id] = (statement, parameters)
+
+    def _input_in(self, token_id: str) -> Value:
+        """Give the input that this batch has for a token, whose row does not have it yet."""
+        statement, parameters = self._changed.get(token_id, ("", []))
+        place = _INPUT_IN.get(statement)
+        return None if place is None else parameters[place]
 
     def _update(
         self,
@@ -188,6 +211,12 @@ def _place(join_node_id: str, group_id: str | None, branch_index: int) -> str:
     return to_json({"join": join_node_id, "group": group_id, "branch": branch_index})
 
 
+def _keeps_input(record: Recorded, status: str) -> bool:
+    """Say whether the input of a token that has ended so is kept for people (RES-6)."""
+    record_io = record.run.limits.record_io
+    return record_io == "all" or (record_io == "failed" and status != COMPLETED)
+
+
 def _is_end(statement: str, parameters: list[Value]) -> bool:
     """Say whether a change is the end of a token."""
-    return statement == "move_token" and parameters[4] is not None
+    return statement.startswith("end_token_") or (statement == "move_token" and parameters[4] is not None)

@@ -36,11 +36,21 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- name: end_tokens_of_run
 -- All that are live, at once: of a run with very many of them.
-UPDATE tokens SET status = $2, updated_ms = $3, ended_ms = $3 WHERE run_id = $1 AND ended_ms IS NULL;
+UPDATE tokens SET status = $2, updated_ms = $3, ended_ms = $3,
+    input = CASE WHEN CAST($4 AS INTEGER) = 1 THEN input END
+WHERE run_id = $1 AND ended_ms IS NULL;
 
 -- name: move_token
 -- Executing, or ended: the rest stays for people to look at.
 UPDATE tokens SET status = $3, updated_ms = $4, ended_ms = $5 WHERE run_id = $1 AND id = $2;
+
+-- name: end_token_without_input
+-- Where the project's `record_io` keeps no input of it.
+UPDATE tokens SET status = $3, updated_ms = $4, ended_ms = $5, input = NULL WHERE run_id = $1 AND id = $2;
+
+-- name: end_token_with_input
+-- Dispatched and ended within one commit.
+UPDATE tokens SET status = $3, updated_ms = $4, ended_ms = $5, input = $6 WHERE run_id = $1 AND id = $2;
 
 -- name: update_token
 -- Dispatched, suspended or let go by max_parallel.
@@ -48,7 +58,15 @@ UPDATE tokens SET status = $3, held = $4, losses = $5, input = $6, state_data = 
 WHERE run_id = $1 AND id = $2;
 
 -- name: join_token
+UPDATE tokens SET status = $3, losses = $4, state_data = $5, updated_ms = $6, last_error = NULL
+WHERE run_id = $1 AND id = $2;
+
+-- name: join_token_without_input
 UPDATE tokens SET status = $3, losses = $4, state_data = $5, updated_ms = $6, input = NULL, last_error = NULL
+WHERE run_id = $1 AND id = $2;
+
+-- name: join_token_with_input
+UPDATE tokens SET status = $3, losses = $4, state_data = $5, updated_ms = $6, input = $7, last_error = NULL
 WHERE run_id = $1 AND id = $2;
 
 -- name: insert_group

@@ -30,14 +30,15 @@ INSERT INTO projects (id, workspace_id, name, description, created_at, updated_a
 
 -- name: put_project_settings
 INSERT INTO project_settings
-    (project_id, default_model_profile_id, files_root, foreach_limit, call_depth_max, rate_limits, budget,
+    (project_id, default_model_profile_id, files_root, foreach_limit, call_depth_max, record_io, rate_limits, budget,
      snapshot_policy, retention, run_limits)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (project_id) DO UPDATE SET
     default_model_profile_id = excluded.default_model_profile_id,
     files_root = excluded.files_root,
     foreach_limit = excluded.foreach_limit,
     call_depth_max = excluded.call_depth_max,
+    record_io = excluded.record_io,
     rate_limits = excluded.rate_limits,
     budget = excluded.budget,
     snapshot_policy = excluded.snapshot_policy,

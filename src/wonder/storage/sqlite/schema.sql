@@ -50,7 +50,8 @@ CREATE TABLE project_settings (
     budget TEXT NOT NULL,
     snapshot_policy TEXT NOT NULL,
     retention TEXT NOT NULL,
-    run_limits TEXT NOT NULL DEFAULT '{}'
+    run_limits TEXT NOT NULL DEFAULT '{}',
+    record_io TEXT NOT NULL DEFAULT 'all'
 ) STRICT;
 
 -- A library without a workspace is public (RES-1).

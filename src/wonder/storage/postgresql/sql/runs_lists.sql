@@ -14,13 +14,17 @@ WHERE id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON)))) ORDER 
 
 -- name: live_tokens_of_runs
 SELECT run_id, id, node_id, status, path_id, parent_token_id, group_id, branch_index, born, held, losses,
-    input, last_error, state_data
+    CASE WHEN status <> 'waiting_for_siblings' THEN input END AS input, last_error, state_data
 FROM tokens WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON)))) AND ended_ms IS NULL;
 
 -- name: ends_of_tokens
 -- Of some tokens of one run.
 SELECT id, status, ended_ms FROM tokens
 WHERE run_id = $1 AND id = ANY (ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON))));
+
+-- name: inputs_of_tokens
+SELECT id, input FROM tokens
+WHERE run_id = $1 AND id = ANY (ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON)))) AND input IS NOT NULL;
 
 -- name: groups_of_runs
 SELECT run_id, id, node_id, path_id, outer_group_id, outer_index, segments, fired

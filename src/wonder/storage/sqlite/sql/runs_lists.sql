@@ -13,13 +13,16 @@ WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id;
 
 -- name: live_tokens_of_runs
 SELECT run_id, id, node_id, status, path_id, parent_token_id, group_id, branch_index, born, held, losses,
-    input, last_error, state_data
+    CASE WHEN status <> 'waiting_for_siblings' THEN input END AS input, last_error, state_data
 FROM tokens WHERE run_id IN (SELECT value FROM json_each($1)) AND ended_ms IS NULL;
 
 -- name: ends_of_tokens
 -- Of some tokens of one run.
 SELECT id, status, ended_ms FROM tokens
 WHERE run_id = $1 AND id IN (SELECT value FROM json_each($2));
+
+-- name: inputs_of_tokens
+SELECT id, input FROM tokens WHERE run_id = $1 AND id IN (SELECT value FROM json_each($2)) AND input IS NOT NULL;
 
 -- name: groups_of_runs
 SELECT run_id, id, node_id, path_id, outer_group_id, outer_index, segments, fired
