@@ -25,7 +25,7 @@ def under_way(*counts: tuple[str, str, int]) -> RunProgress:
         for node in NODES
         if any(of == node for of, _, _ in counts)
     ]
-    return RunProgress(run=run, nodes=nodes, is_at_rest=False, questions=[], events=[])
+    return RunProgress(run=run, nodes=nodes, is_at_rest=False, questions=[], events=[], functions=[])
 
 
 def drawn(capsys: pytest.CaptureFixture[str], standing: RunProgress, told: list[Progress] | None = None) -> list[str]:

@@ -78,7 +78,7 @@ def test_every_status_of_a_run_has_an_exit_status_and_a_mark() -> None:
 def test_every_kind_that_waits_is_a_kind_of_wait() -> None:
     waiting = {kind for kind in KINDS.own if KINDS.waits(kind)}
     assert _WAITS.keys() == waiting
-    assert {*waiting, "budget"} == set(get_args(WaitKind))
+    assert {*waiting, "budget", "function"} == set(get_args(WaitKind))
     for kind in get_args(WaitKind):
         assert wait_kind("t", {"kind": kind}) == kind
 

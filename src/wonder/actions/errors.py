@@ -48,6 +48,20 @@ class NotExecutable(WonderError):
         self.action, self.kind, self.reason = action, kind, reason
 
 
+class FunctionMissing(WonderError):
+    """This process has no function that an action calls; another one may have it (TSK-8)."""
+
+    code = "UNKNOWN_FUNCTION"
+
+    def __init__(self, function: str) -> None:
+        module = function.partition(":")[0]
+        super().__init__(
+            f"this process does not have the function {function!r}; start one with --module {module}, "
+            f"or open the database with wonder.open(modules=[{module!r}])"
+        )
+        self.function = function
+
+
 class BadResult(WonderError):
     """A function returned what is not JSON or is over a limit."""
 

@@ -118,6 +118,7 @@ class Engine:
             prepare=self._make_ready,
             on_stop=self.stopped.set,
             function_sources=functions.sources,
+            has_function=functions.may_have,
             news=news,
         )
         self.coordinator = self.collaborators.coordinator

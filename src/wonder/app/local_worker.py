@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from wonder.actions.errors import FunctionMissing
 from wonder.actions.protocol import Origin
 from wonder.actions.registry import ActionRegistry
 from wonder.backoff import insist
@@ -90,6 +91,10 @@ class LocalWorker:
         except DatabaseFailed as error:
             # The next one may find it: what the database could not say now is no fault of the task.
             return Failure(error.code, str(error))
+        except FunctionMissing as error:
+            # The engine lets such a task wait, before any of its steps has run (TSK-8).
+            log.warning("a task waits for a function: %s", error)
+            made = Failure(error.code, str(error), details={"function": error.function, "missing_here": True})
         except WonderError as error:
             made = Failure(error.code, str(error))
         except Exception as error:

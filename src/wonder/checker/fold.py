@@ -132,7 +132,7 @@ def _all_ended(state: State, event: Event, told: Fields) -> None:
 
 def _drop_timers_of(state: State, token_id: str) -> None:
     """A token that goes on needs none of the timers that it set for its wait."""
-    for kind in ("sleep", "deadline", "event", "action", "task"):
+    for kind in ("sleep", "deadline", "event", "action", "task", "function"):
         state.timers.pop(f"{kind}:{token_id}", None)
 
 

@@ -30,6 +30,19 @@ def answer_lines(item: Question) -> list[str]:
     return [f"answer with JSON that fits {visible_json(item.schema)}", color("hint", f"wonder answer {item.id} JSON")]
 
 
+def function_lines(functions: list[str]) -> list[str]:
+    """Say which functions are waited for, and how to give them."""
+    lines = []
+    for name in functions:
+        module = name.partition(":")[0]
+        lines += [
+            f"waits for function {visible(name)!r}, which no process that runs the engine has; start one with "
+            f"--module {visible(module)}",
+            f"  {color('hint', f'wonder serve --no-http --module {visible(module)}')}",
+        ]
+    return lines
+
+
 def event_lines(waits: list[AwaitedEvent]) -> list[str]:
     """Say what events are waited for and how to send them; equal ones once."""
     lines = []

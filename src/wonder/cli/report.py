@@ -8,7 +8,7 @@ from wonder.app.application import Application
 from wonder.cli.live_view import watch
 from wonder.cli.output import color, print_output, visible, visible_json, visible_lines
 from wonder.cli.own_output import say
-from wonder.cli.questions import event_lines, question_lines
+from wonder.cli.questions import event_lines, function_lines, question_lines
 from wonder.operations.following import (
     Follow,
     RunProgress,
@@ -95,6 +95,11 @@ def _report_triggered(triggered: TriggeredRuns) -> None:
         say(f"  {color('dim', '↳')} triggered {total} run{'' if total == 1 else 's'}: {told}")
 
 
+def _for_whom(standing: RunProgress) -> str:
+    is_for_others = standing.questions or standing.events or not standing.functions
+    return " for a person or an outside event" if is_for_others else " for a function"
+
+
 async def _report_waiting(wonder: Application, run_id: str) -> None:
     standing = await run_progress(wonder, Follow(run_id=run_id, nodes=False))
     run = standing.run
@@ -102,10 +107,10 @@ async def _report_waiting(wonder: Application, run_id: str) -> None:
         reason = f" ({visible(run.paused_reason)})" if run.paused_reason else ""
         say(f"{color('warning', '…')} paused{reason}: only a person can move it on")
     else:
-        say(f"{color('warning', '…')} {run.status} for a person or an outside event")
+        say(f"{color('warning', '…')} {run.status}{_for_whom(standing)}")
     for item in standing.questions:
         for line in question_lines(item):
             say(f"  {line}")
-    for line in event_lines(standing.events):
+    for line in [*function_lines(standing.functions), *event_lines(standing.events)]:
         say(f"  {line}")
     say(f"  {color('hint', f'wonder runs show {run_id}')}")

@@ -3,7 +3,7 @@
 import time
 
 from wonder.cli.output import color, print_table, visible, visible_json, visible_lines
-from wonder.cli.questions import event_lines, question_lines
+from wonder.cli.questions import event_lines, function_lines, question_lines
 from wonder.cli.run_headers import shown_status, shown_time, shown_took
 from wonder.language.values import encode_json
 from wonder.operations.run_records import RunDetails, TokenRecord, TriggerRecord
@@ -66,6 +66,8 @@ def print_details(details: RunDetails) -> None:
         print("\n" + "\n".join(question_lines(item)))
     if details.events:
         print("\n" + "\n".join(event_lines(details.events)))
+    if details.functions:
+        print("\n" + "\n".join(function_lines(details.functions)))
 
 
 def _print_nodes(details: RunDetails) -> None:

@@ -41,9 +41,14 @@ class Collaborators:
         prepare: Callable[[Iterable[ActionDef]], None],
         on_stop: Callable[[], None],
         function_sources: Sequence[str] = (),
+        has_function: Callable[[str], bool] = lambda _: True,
         news: EngineNews | None = None,
     ) -> None:
-        """Make them; `prepare` gets the actions of each workflow that is loaded, `on_stop` is called when it stops."""
+        """Make them.
+
+        `prepare` gets the actions of each workflow that is loaded, `on_stop` is called when it stops, `has_function`
+        says whether this process may have a function.
+        """
         self._prepare, self._on_stop, self._news = prepare, on_stop, news
         self.coordinator = coordinator = Coordinator(store, lease, worker, clock, new_id, effects=self)
         self.starter = starter = Starter(coordinator)
@@ -56,7 +61,7 @@ class Collaborators:
         families = TriggerFamilies(coordinator, starter.family_bytes)
         self._retries = Retries(coordinator, starter, self.forker, families)
         self.triggers = Triggers(coordinator, starter, self._retries, families)
-        self.recovery = Recovery(coordinator, starter, self.calls, self.outside, self.triggers)
+        self.recovery = Recovery(coordinator, starter, self.calls, self.outside, self.triggers, has_function)
         self.scheduler = Scheduler(coordinator, starter, self.outside)
         self.orders = Orders(coordinator, starter, self.outside, self.forker, self.scheduler, function_sources)
 

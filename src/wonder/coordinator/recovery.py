@@ -1,7 +1,7 @@
 """Recovery: what a process does first with the runs that it finds, and how it loads a parked one."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from wonder.coordinator.calls import Calls
 from wonder.coordinator.coordinator import Coordinator
@@ -10,6 +10,8 @@ from wonder.coordinator.outside import Outside
 from wonder.coordinator.starting import Starter
 from wonder.coordinator.timers import WINDOW_MS
 from wonder.coordinator.triggering import Triggers
+from wonder.engine.facts import FunctionFound
+from wonder.engine.function_waits import waits_for_function
 from wonder.storage.errors import (
     ConnectionLost,
     DatabaseBusy,
@@ -18,6 +20,7 @@ from wonder.storage.errors import (
     LeaseLost,
     StoreClosed,
 )
+from wonder.storage.runs.functions import waits_for_functions
 from wonder.storage.runs.headers import RunHeader, children_of_run
 from wonder.storage.runs.loading import load_runs
 from wonder.storage.runs.reading import runs_to_recover, timers_due
@@ -35,10 +38,16 @@ class Recovery:
     """Brings runs out of their rows into memory."""
 
     def __init__(
-        self, coordinator: Coordinator, starter: Starter, calls: Calls, outside: Outside, triggers: Triggers
+        self,
+        coordinator: Coordinator,
+        starter: Starter,
+        calls: Calls,
+        outside: Outside,
+        triggers: Triggers,
+        has_function: Callable[[str], bool],
     ) -> None:
         self._coordinator, self._starter, self._calls, self._outside = coordinator, starter, calls, outside
-        self._triggers = triggers
+        self._triggers, self._has_function = triggers, has_function
 
     async def take_untaken(self) -> None:
         """Take what the owner before has logged, and not brought to the tables."""
@@ -63,6 +72,15 @@ class Recovery:
             after = found[-1].id
             await self._coordinator.durable()
         await self.reconcile()
+        return count + await self._begin_with_functions()
+
+    async def _begin_with_functions(self) -> int:
+        """Begin tasks that waited for a process that has their function; gives how many (TSK-8)."""
+        coordinator, count = self._coordinator, 0
+        for wait in await waits_for_functions(coordinator.store):
+            if self._has_function(wait.function):
+                coordinator.bring(wait.run_id, FunctionFound(wait.token_id))
+                count += 1
         return count
 
     async def reconcile(self) -> None:
@@ -88,6 +106,8 @@ class Recovery:
             for token in list(run.state.tokens.values()):
                 if token.wait is not None and token.wait.get("kind") == "workflow_call":
                     await self._calls.ensure(run_id, token.id)
+                elif waits_for_function(token) and self._has_function(str((token.wait or {})["function"])):
+                    coordinator.take(run, FunctionFound(token.id))
             coordinator.residency.rest(run)
         else:
             if coordinator.tasks.mine is not None:

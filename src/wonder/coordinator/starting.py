@@ -242,4 +242,5 @@ def limits_of(settings: ProjectSettings, origin: TriggerOrigin | None) -> Limits
         pure_steps=allowed.pure_steps,
         evaluation_steps=allowed.evaluation_steps,
         record_io=settings.record_io,
+        function_wait_ms=allowed.function_wait_ms,
     )

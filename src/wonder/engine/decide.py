@@ -42,6 +42,7 @@ from wonder.engine.facts import (
     ChildEnded,
     EventArrived,
     Fact,
+    FunctionFound,
     GateAnswered,
     InputGiven,
     LimitReached,
@@ -60,6 +61,13 @@ from wonder.engine.facts import (
     WorkerLost,
 )
 from wonder.engine.failure import Failure
+from wonder.engine.function_waits import (
+    begin_with_function,
+    give_up_function,
+    is_missing,
+    wait_for_function,
+    waits_for_function,
+)
 from wonder.engine.joins import time_out_join
 from wonder.engine.limits import evaluation_failure, over_limit
 from wonder.engine.nodes import complete_node, fail_node
@@ -178,6 +186,9 @@ def _task_failed(turn: Turn, fact: TaskFailed) -> None:
     if token is None or token.status not in _WORKING:
         _take_late(turn, fact)
         return
+    if is_missing(fact.failure):
+        wait_for_function(turn, token, fact.failure)
+        return
     if token.status == DISPATCHED:
         turn.record(_STARTED, token, fact.started_ms)
     if asks_a_person(fact.failure):
@@ -254,6 +265,8 @@ def _timer_fired(turn: Turn, fact: TimerFired) -> None:
         group = run.groups.get(group_id)
         if group is not None and group.open and not group.join(run.workflow.joins[node_id]).fired:
             time_out_join(turn, group, run.workflow.joins[node_id])
+    elif token is not None and waits_for_function(token):
+        give_up_function(turn, token)
     elif token is not None and token.status == SUSPENDED:
         fire_wait_timer(turn, token, kind)
 
@@ -289,6 +302,14 @@ def _event_arrived(turn: Turn, fact: EventArrived) -> None:
         _take_late(turn, fact)
     else:
         wake_by_event(turn, token, fact.payload)
+
+
+def _function_found(turn: Turn, fact: FunctionFound) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or not waits_for_function(token):
+        _take_late(turn, fact)
+    else:
+        begin_with_function(turn, token)
 
 
 def _cancel_requested(turn: Turn, fact: CancelRequested) -> None:
@@ -349,6 +370,7 @@ _TAKERS: dict[type, Callable[[Turn, Any], None]] = {
     GateAnswered: _gate_answered,
     ChildEnded: _child_ended,
     EventArrived: _event_arrived,
+    FunctionFound: _function_found,
     CancelRequested: _cancel_requested,
     PauseRequested: _pause_requested,
     ResumeRequested: _resume_requested,

@@ -59,6 +59,8 @@ def stop_wait(turn: Turn, token: Token) -> None:
             turn.emit(StopAwaiting(token.id))
         case "sleep":
             turn.cancel_timer(f"sleep:{token.id}")
+        case "function":
+            turn.cancel_timer(f"function:{token.id}")
         case _:
             assert_never(kind)
 

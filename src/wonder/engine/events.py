@@ -155,7 +155,7 @@ class TokenDispatched(TypedDict):
 
 
 class TokenSuspended(TypedDict):
-    """A token began to wait for a person, a time, an event, a sub-workflow or a decision about a budget."""
+    """A token began to wait for a person, a time, an event, a sub-workflow, a decision about a budget or a function."""
 
     wait: Annotated[dict[str, Any], Meta(description="what it waits for, by `kind`")]
 
@@ -163,7 +163,7 @@ class TokenSuspended(TypedDict):
 class TokenResumed(TypedDict):
     """A token waits no longer."""
 
-    by: Annotated[str, Meta(description="`answer`, `timer`, `event`, `child`, or the code of the error that ended it")]
+    by: Annotated[str, Meta(description="`answer`, `timer`, `event`, `child`, `function`, or the code of its error")]
     again: NotRequired[Annotated[bool, Meta(description="true if the node begins anew")]]
     run_id: NotRequired[
         Annotated[str, Meta(description="the sub-workflow whose output counts, called with the same key before")]

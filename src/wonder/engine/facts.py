@@ -114,6 +114,12 @@ class EventArrived(Struct, frozen=True, gc=False):
     payload: JsonValue
 
 
+class FunctionFound(Struct, frozen=True, gc=False):
+    """The process that runs the engine now has the function that a token waits for."""
+
+    token_id: str
+
+
 class CancelRequested(Struct, frozen=True, gc=False):
     """Somebody wants the run to end."""
 
@@ -174,6 +180,7 @@ Fact: TypeAlias = (
     | GateAnswered
     | ChildEnded
     | EventArrived
+    | FunctionFound
     | CancelRequested
     | PauseRequested
     | ResumeRequested

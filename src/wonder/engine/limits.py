@@ -44,6 +44,7 @@ class Limits:
         "evaluation_steps",
         "events",
         "foreach_limit",
+        "function_wait_ms",
         "live_tokens",
         "nesting_max",
         "on_timeout",
@@ -74,6 +75,7 @@ class Limits:
         bytes_written: int = 20_000_000_000,
         pure_steps: int = 100_000,
         evaluation_steps: int = STEPS_MAX,
+        function_wait_ms: int = 86_400_000,
         turn_bytes_max: int = 16_000_000,
         turn_steps_max: int = 1_000_000,
         singly_max: int | None = None,
@@ -97,6 +99,7 @@ class Limits:
         self.pure_steps = pure_steps
         # Of one node, and not of a turn: where a turn ends may depend on the time, and what fails a run may not.
         self.evaluation_steps = evaluation_steps
+        self.function_wait_ms = function_wait_ms
         # What one turn decides is in memory until it is stored.
         self.turn_bytes_max = turn_bytes_max
         # A fifth of a second: then others have their turn.

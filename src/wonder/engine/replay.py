@@ -305,7 +305,7 @@ class Folding:
             self.run.gate_item_id = told["item_id"]
 
     def _drop_timers(self, token_id: str) -> None:
-        for kind in ("sleep", "task", "action", "deadline", "event"):
+        for kind in ("sleep", "task", "action", "deadline", "event", "function"):
             self.run.timers.pop(f"{kind}:{token_id}", None)
 
 

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias, get_args
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 
-WaitKind: TypeAlias = Literal["human_input", "budget", "sleep", "wait_for_event", "workflow_call"]
+WaitKind: TypeAlias = Literal["human_input", "budget", "function", "sleep", "wait_for_event", "workflow_call"]
 _KINDS: dict[str, WaitKind] = {kind: kind for kind in get_args(WaitKind)}
 
 

@@ -16,6 +16,7 @@ from wonder.operations.run_records import (
     trigger_record,
 )
 from wonder.operations.runs import OneRun, find_run, summary
+from wonder.storage.runs.functions import awaited_functions
 from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.progress import awaited_events, count_tokens, only_outside_moves, open_questions
 from wonder.storage.runs.triggering import firings_of_run, runs_triggered_by, trigger_status
@@ -48,6 +49,8 @@ class RunProgress(Output, frozen=True):
     """Whether it has ended, or waits for a person or an outside event, with a deadline or without (CMD-4)."""
     questions: list[Question]
     events: list[AwaitedEvent]
+    functions: list[str]
+    """Functions that no process which runs the engine has, and that tasks wait for."""
 
 
 @operation("runs.progress", role="viewer")
@@ -63,6 +66,7 @@ async def run_progress(application: Application, given: Follow) -> RunProgress:
         is_at_rest=is_at_rest,
         questions=[question_of(item) for item in await open_questions(store, header.id)] if waits else [],
         events=[AwaitedEvent(**one._asdict()) for one in await awaited_events(store, header.id)] if waits else [],
+        functions=await awaited_functions(store, header.id) if waits else [],
     )
 
 

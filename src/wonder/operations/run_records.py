@@ -161,6 +161,8 @@ class RunDetails(RunSummary, frozen=True, kw_only=True):
     children_total: int
     inbox: list[Question]
     events: list[AwaitedEvent]
+    functions: list[str]
+    """Functions that no process which runs the engine has, and that tasks wait for."""
     calls_wait_until_ms: int | None
     """Until when calls of models wait, because the project has used up max_llm_calls_per_hour."""
     trigger_status: str | None = field(name="triggerStatus")

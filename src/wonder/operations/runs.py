@@ -25,6 +25,7 @@ from wonder.operations.run_records import (
 )
 from wonder.storage.context_tables import load_context_plan
 from wonder.storage.resource_errors import NotFound
+from wonder.storage.runs.functions import awaited_functions
 from wonder.storage.runs.headers import RunHeader, child_statuses, count_children, newest_retry
 from wonder.storage.runs.loading import load_context
 from wonder.storage.runs.own_runs import load_own_run
@@ -74,6 +75,7 @@ async def show_run(application: Application, given: OneRun) -> RunDetails:
         children_total=await count_children(store, header.id),
         inbox=[question_of(item) for item in await open_questions(store, header.id)],
         events=[AwaitedEvent(**wait._asdict()) for wait in await awaited_events(store, header.id)],
+        functions=await awaited_functions(store, header.id),
         calls_wait_until_ms=None if header.has_ended else await _calls_wait_until(application),
         trigger_status=triggered.status,
         triggers=[trigger_record(firing) for firing in triggered.triggers],

@@ -93,6 +93,22 @@ class FunctionRegistry:
             self._registered[name] = function
             return function
 
+    def may_have(self, name: str) -> bool:
+        """Say whether a function may be called here, as far as that is known without importing its module.
+
+        Where its module may be imported, importing it tells whether it has the function.
+        """
+        module_name, _, attribute = name.partition(":")
+        if name in self._registered or is_private(module_name) or is_private(attribute):
+            return True
+        announced = self._announced_points()
+        return (
+            name in announced
+            or module_name in announced
+            or module_name in self._modules
+            or self._roots.has(module_name)
+        )
+
     @property
     def sources(self) -> list[str]:
         """Where functions come from, beside those that are registered or announced by packages.

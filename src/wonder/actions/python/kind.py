@@ -8,7 +8,7 @@ from typing import Any
 from wonder.actions.context import CURRENT
 from wonder.actions.copied_values import copy_value, take_value
 from wonder.actions.equipment import Equipment
-from wonder.actions.errors import BadResult
+from wonder.actions.errors import BadResult, FunctionMissing
 from wonder.actions.exceptions import failure_of
 from wonder.actions.functions.functions import Function, FunctionRegistry
 from wonder.actions.protocol import ActionContext, ActionFailed, ActionKind, Use
@@ -36,8 +36,11 @@ class PythonKind(Declaration, ActionKind):
         return cls(equipment.functions, equipment.threads, equipment.resources)
 
     def compile(self, action: ActionDef, use: Use) -> "PythonAction":
-        """Make a call ready; its function is looked up when it is first run."""
-        return PythonAction(self.read(action).function, self._functions, self._threads, self._resources)
+        """Make a call ready; its function is looked up when it is first run. Raises FunctionMissing."""
+        name = self.read(action).function
+        if not self._functions.may_have(name):
+            raise FunctionMissing(name)
+        return PythonAction(name, self._functions, self._threads, self._resources)
 
 
 class PythonAction:

@@ -6,7 +6,17 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from wonder.definitions.addresses import base_url_of, why_no_address
-from wonder.definitions.records.fields import Cents, Count, Description, Identifier, Name, Record, Timestamp, Total
+from wonder.definitions.records.fields import (
+    Cents,
+    Count,
+    Description,
+    Identifier,
+    Milliseconds,
+    Name,
+    Record,
+    Timestamp,
+    Total,
+)
 from wonder.language.steps import STEPS_MAX
 
 ModelProvider = Literal["anthropic", "openai", "google", "cloudflare", "local", "mock"]
@@ -94,6 +104,8 @@ class RunLimits(Record):
     bytes_written: Total = 20_000_000_000
     pure_steps: Total = 100_000
     evaluation_steps: Total = STEPS_MAX
+    function_wait_ms: Milliseconds = 86_400_000
+    """For how long a task waits for a process that has its function."""
     triggered_runs: Total = 1_000_000
     """Of all that triggers start from one run on."""
     deaths: Count | None = 3

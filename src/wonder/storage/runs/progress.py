@@ -11,9 +11,9 @@ from wonder.storage.store import Reader
 
 # The workflow's own time-out ends a run or asks a person: it does not move it on.
 _WORKFLOW_TIMER = "workflow"
-# How long a node waits for a person, an event or a sub-workflow at most.
-_LIMITS = ("deadline:", "event:", "task:")
-_OUTSIDE = ("human_input", "wait_for_event", "budget")
+# How long a node waits for a person, an event, a sub-workflow or a function at most.
+_LIMITS = ("deadline:", "event:", "task:", "action:", "function:")
+_OUTSIDE = ("human_input", "wait_for_event", "budget", "function")
 
 
 class NodeCount(NamedTuple):

@@ -37,6 +37,14 @@ WHERE tokens.ended_ms IS NULL AND tokens.status = 'suspended' AND child.id IS NU
     AND CAST(tokens.state_data AS TEXT) LIKE '%"workflow_call"%'
 ORDER BY tokens.run_id, tokens.born;
 
+-- name: waits_for_functions
+-- Tokens that wait for a process that has their function; who asks looks at state_data again.
+SELECT tokens.run_id, tokens.id, tokens.state_data
+FROM tokens
+WHERE tokens.ended_ms IS NULL AND tokens.status = 'suspended'
+    AND CAST(tokens.state_data AS TEXT) LIKE '%"function"%'
+ORDER BY tokens.run_id, tokens.born;
+
 -- name: waits_with_kept_event
 -- Tokens that wait for an event although it has come.
 SELECT event_waits.project_id, event_waits.run_id, event_waits.token_id, event_waits.event, event_waits.key
