@@ -25,7 +25,7 @@ _TIMES: Final = ("ms", "deadline_ms", "timeout_ms")
 _MENDED_MAX: Final = 12
 _NUMBERS: Final = {"type": "array", "items": {"type": "integer"}}
 _SCHEMAS: Final = {
-    "input_schema": {"type": "object", "properties": dict.fromkeys(("two", "none", "three"), _NUMBERS)},
+    "input_schema": {"type": "object", "properties": {**dict.fromkeys(("two", "none", "three"), _NUMBERS), "last": {}}},
     "context_schema": {
         "type": "object",
         "properties": {"n": {}, "o": {"type": "object", "properties": {"a": {"type": "integer"}}}, "m": {}},
