@@ -142,7 +142,7 @@ def test_workflows_list_and_show_give_versions_and_the_graph(folder: Path, capsy
     capsys.readouterr()
     assert main(["workflows", "list"]) == 0
     titles, row = capsys.readouterr().out.splitlines()
-    assert titles.split() == ["NAME", "VERSION", "VERSIONS", "ENABLED", "CHANGED"]
+    assert titles.split() == ["NAME", "VERSION", "VERSIONS", "ENABLED", "CHANGED", "TAGS", "DESCRIPTION"]
     assert row.split()[:4] == ["greet-everyone", "1", "1", "yes"]
     assert main(["workflows", "show", "greet-everyone"]) == 0
     shown = capsys.readouterr().out

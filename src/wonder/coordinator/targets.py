@@ -6,8 +6,8 @@ from wonder.coordinator.errors import WorkflowDisabled
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, parse_reference
-from wonder.storage.catalog import find_stored
 from wonder.storage.definitions import Owner
+from wonder.storage.finding import find_stored
 from wonder.storage.named_resources import find_resource
 from wonder.storage.names import find_definition
 from wonder.storage.own_resources import load_own_resource

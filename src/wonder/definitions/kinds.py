@@ -65,6 +65,8 @@ class Kind:
     """Whether it only computes something out of its input: done again, it gives the same and changes nothing."""
     evaluates: ClassVar[bool] = True
     """Whether it evaluates templates or the like of its author's while it is carried out, which is counted."""
+    no_idempotency: ClassVar[str] = ""
+    """Where an idempotency key can mean nothing: what to do in its place."""
     scoped: ClassVar[bool] = False
     """Whether its field `scope` says on whose context it works, the workflow's or the task's (FIL-2)."""
     references: ClassVar[Mapping[str, ResourceKind]] = {}

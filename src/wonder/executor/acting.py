@@ -114,8 +114,7 @@ class Acting:
 
     async def _call(self, input: JsonValue, context: ActionContext) -> JsonValue:
         """Run the action once, and see to it that all it can raise is a WonderError, or CancelledError if it was."""
-        # Never reset: the variables are those of this task alone, and what it logs later belongs to this attempt.
-        CURRENT.set(context)
+        before = CURRENT.set(context)
         try:
             work = self._act.action.run(input, context)
             output = await (counted_work(self._assignment.steps, work) if self._act.evaluates else work)
@@ -137,6 +136,10 @@ class Acting:
             finally:
                 del failure  # It knows this frame: together they would be left to the garbage collector.
         finally:
+            # Not left in the variables of the task, which the context leads back to: only the garbage collector could
+            # free the two. A coroutine that is closed by others has not got these variables.
+            if CURRENT.get(None) is context:
+                CURRENT.reset(before)
             context.end()
             if context.usage is not NOTHING_USED:
                 self.usage += context.usage

@@ -1,38 +1,22 @@
 """Loads the catalog: what is stored of the things that a bundle names (RES-4, RES-7)."""
 
-import re
 from collections.abc import Iterable
 
-from wonder.definitions.catalog import Allowed, Catalog, Found, Stored
+from wonder.definitions.catalog import Allowed, Catalog, Found
 from wonder.definitions.drafts import Bundle
 from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
-from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
+from wonder.definitions.records.resources import McpServer
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.references import Reference, ResourceKind
 from wonder.definitions.secret_scopes import SecretScope
-from wonder.storage.definitions import Owner, load_definition, load_triggers, owner_of
+from wonder.storage.definitions import Owner, load_definition, load_triggers
+from wonder.storage.finding import find_stored
 from wonder.storage.names import find_definition
-from wonder.storage.own_resources import find_own_resource, load_seen_definition
-from wonder.storage.resource_errors import AmbiguousName, NotFound
 from wonder.storage.secrets import list_secrets
 from wonder.storage.store import Reader
-from wonder.storage.tenancy import load_library, load_project, load_workspace
+from wonder.storage.tenancy import load_project, load_workspace
 from wonder.storage.tool_schemas import load_tool_schemas
-
-_DEFINITIONS: dict[ResourceKind, type[WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType]] = {
-    "workflow": WorkflowDef,
-    "task": TaskDef,
-    "action": ActionDef,
-    "prompt": PromptSpec,
-    "artifact_type": ArtifactType,
-}
-_RESOURCES: dict[ResourceKind, type[ModelProfile | McpServer | VectorIndex]] = {
-    "model": ModelProfile,
-    "mcp_server": McpServer,
-    "vector_index": VectorIndex,
-}
-_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
 
 async def load_catalog(reader: Reader, project_id: str, references: Iterable[Reference]) -> Catalog:
@@ -95,56 +79,3 @@ async def _triggered(reader: Reader, project_id: str, workflows: Iterable[Workfl
             if found is not None:
                 ahead.append((found.name, found.id, found.version))
     return triggered
-
-
-async def find_stored(reader: Reader, project_id: str, reference: Reference) -> list[Found]:
-    """Find what a reference means in a project: nothing, one record, or several of which none comes first."""
-    if reference.kind in _RESOURCES:
-        return await _find_resource(reader, project_id, reference)
-    kind, home = _DEFINITIONS[reference.kind], Owner("project", project_id)
-    try:
-        named = await find_definition(reader, kind, home, reference.name, reference.version, reference.library)
-    except AmbiguousName as several:
-        return [
-            Found(candidate.record, text.split("@")[0])
-            for text in several.candidates
-            for candidate in await find_stored(reader, project_id, _in_library(reference, text.split("/")[0]))
-        ]
-    record: Stored | None = None
-    if named:
-        record = await load_definition(reader, kind, named.id, named.version)
-    elif reference.library is None and _ULID.fullmatch(reference.name):
-        record = await _by_id(reader, project_id, kind, reference)
-    return [Found(record, await _owner_name(reader, record))] if record else []
-
-
-def _in_library(reference: Reference, library: str) -> Reference:
-    return Reference(reference.kind, reference.name, library, reference.version, reference.path)
-
-
-async def _by_id(
-    reader: Reader,
-    project_id: str,
-    kind: type[WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType],
-    reference: Reference,
-) -> Stored | None:
-    """Find a definition by its id, if the project may see it (INV-7)."""
-    try:
-        return await load_seen_definition(reader, kind, project_id, reference.name, reference.version)
-    except NotFound:
-        return None
-
-
-async def _find_resource(reader: Reader, project_id: str, reference: Reference) -> list[Found]:
-    kind = _RESOURCES[reference.kind]
-    if reference.library is not None or reference.version is not None:
-        return []  # these belong to a project and have no versions
-    record = await find_own_resource(reader, kind, project_id, reference.name)
-    return [Found(record, "the project")] if record else []
-
-
-async def _owner_name(reader: Reader, record: Stored) -> str:
-    if isinstance(record, ModelProfile | McpServer | VectorIndex):
-        return "the project"
-    owner = owner_of(record)
-    return "the project" if owner.kind == "project" else f"library '{(await load_library(reader, owner.id)).name}'"

@@ -18,6 +18,7 @@ class Declaration(WaitingKind):
     configuration = HumanInput
     summary = "asks a person, and waits for the answer"
     gives = "the answer"
+    no_idempotency = "ask in a workflow of its own, and call that with workflow_call and this idempotency"
     errors = ("HUMAN_INPUT_DEADLINE",)
     schema_fields = ("schema",)
 

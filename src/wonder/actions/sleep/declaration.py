@@ -13,6 +13,7 @@ class Declaration(WaitingKind):
     configuration = Sleep
     summary = "waits for a time, or until a moment"
     gives = "{}"
+    no_idempotency = "a wait changes nothing, so it can't be done twice; leave idempotency out"
 
     def output_schema(self, implementation: Sleep | None, named: Named) -> Schema:
         """Give nothing."""

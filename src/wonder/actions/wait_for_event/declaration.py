@@ -16,6 +16,7 @@ class Declaration(WaitingKind):
     configuration = WaitForEvent
     summary = "waits for an event from outside"
     gives = "the event's payload"
+    no_idempotency = "an event is given to all that wait for its name and key; leave idempotency out, or use the key"
     errors = ("EVENT_TIMEOUT",)
 
     def check(self, implementation: WaitForEvent, path: Path, findings: Findings) -> None:

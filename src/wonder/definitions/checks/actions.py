@@ -24,18 +24,11 @@ def check_action(action: ActionDraft, findings: Findings) -> None:
         kind.check(action.implementation, (*path, "implementation"), findings)
 
 
-_NO_SECOND_TIME = {
-    "sleep": "a wait changes nothing, so it can't be done twice; leave idempotency out",
-    "wait_for_event": "an event is given to all that wait for its name and key; leave idempotency out, or use the key",
-    "human_input": "ask in a workflow of its own, and call that with workflow_call and this idempotency",
-}
-
-
 def _check_idempotency(action: ActionDraft, findings: Findings) -> None:
     """Note an idempotency key of a wait that does nothing a key could keep it from (RET-4)."""
-    kind = action.body.kind
-    if action.body.idempotency and (hint := _NO_SECOND_TIME.get(kind)):
-        message = f"{a_kind(kind)} has no idempotency: it waits each time"
+    kind = KINDS.find(action.body.kind)
+    if action.body.idempotency and kind and (hint := kind.no_idempotency):
+        message = f"{a_kind(kind.kind)} has no idempotency: it waits each time"
         findings.error("without_effect", (*action.path, "idempotency"), message, hint)
 
 
