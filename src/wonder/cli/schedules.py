@@ -182,6 +182,8 @@ async def _print_schedule(app: Application, shown: ScheduleRecord, *, as_json: b
         return
     when = shown.cron or f"every {shown.every_ms} ms"
     print(f"{color('bold', visible(shown.name))} starts {visible(shown.workflow)}: {when}, {shown.time_zone}")
+    if shown.description:
+        print(f"  {visible(shown.description)}")
     note = f" ({visible(shown.note)})" if shown.note else ""
     print(f"  next: {'paused' + note if shown.paused else shown.next_at or 'never'}")
     print(f"  input: {visible(encode_json(shown.input))}")

@@ -1,0 +1,100 @@
+"""Every field of every record is obeyed, refused or shown: none is stored without effect (TSK-7).
+
+The fields are those that the records have, so a field that is added needs a trial here before this passes again.
+"""
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.field_trials import Ground, Trial, fields_of, prepared_peer, trial
+from support.field_trials_actions import OF_KINDS
+from support.field_trials_graph import OF_GRAPHS, ONE, TASK
+from support.field_trials_models import OF_MODELS
+from support.field_trials_settings import OF_SETTINGS
+from support.field_trials_transitions import OF_TRANSITIONS
+from wonder.cli.main import main
+from wonder.definitions.file_form.models import BundleFile
+from wonder.definitions.kinds import KINDS
+from wonder.definitions.records.providers import CONFIGURATIONS, ScriptedAnswer
+from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
+
+TRIALS: list[Trial] = [*OF_GRAPHS, *OF_TRANSITIONS, *OF_KINDS, *OF_MODELS, *OF_SETTINGS]
+PENDING: dict[str, str] = {
+    "LibraryFile.description": "Libraries: create, list, show",
+    "ProjectSettings.retention": "Retention of events, logs and artifacts (EVT-5)",
+    "Retention.events_days": "Retention of events, logs and artifacts (EVT-5)",
+    "Retention.logs_days": "Retention of events, logs and artifacts (EVT-5)",
+}
+"""Fields without a trial, each with the title of what is going to build its effect."""
+VERDICTS: Counter[str] = Counter()
+
+
+def all_fields() -> list[str]:
+    kinds = [kind.configuration for kind in KINDS.own.values()]
+    return fields_of(BundleFile, *kinds, *CONFIGURATIONS.values(), ScriptedAnswer, WorkspaceSettings, ProjectSettings)
+
+
+@pytest.fixture
+async def ground(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ground]:
+    monkeypatch.chdir(tmp_path)
+    async with prepared_peer() as peer:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{peer.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        yield Ground(sqlite_template, tmp_path, peer)
+
+
+def test_tsk_7_every_field_of_every_record_is_tried() -> None:
+    tried = [one.field for one in TRIALS]
+    assert [field for field, count in Counter(tried).items() if count > 1] == []
+    assert sorted(set(all_fields()) - set(tried) - PENDING.keys()) == [], "a field without a trial"
+    assert sorted({*tried, *PENDING} - set(all_fields())) == [], "a trial of a field that is not there"
+    assert sorted(set(tried) & PENDING.keys()) == [], "it is tried, and so not pending"
+
+
+@pytest.mark.parametrize("tried", [one for one in TRIALS if not one.shown_by], ids=lambda one: one.field)
+async def test_tsk_7_a_field_changes_what_happens_or_is_refused(ground: Ground, tried: Trial) -> None:
+    without, again = await ground.observe(tried.without), await ground.observe(tried.without)
+    assert without == again, "what is compared must be the same each time, or every field would seem to have an effect"
+    given = await ground.observe(tried.given)
+    VERDICTS["refused" if "refused" in given and "refused" not in without else "obeyed"] += 1
+    assert given != without, f"{tried.field} is stored without effect"
+
+
+@pytest.mark.parametrize("tried", [one for one in TRIALS if one.shown_by], ids=lambda one: one.field)
+def test_tsk_7_a_field_that_describes_is_shown_to_people(
+    tried: Trial, sqlite_template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for name, situation in (("without", tried.without), ("given", tried.given)):
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps(situation["bundle"]))
+        url = f"sqlite:///{tmp_path / name}.db"
+        assert main(["deploy", str(file), "--db", url]) == 0, capsys.readouterr()
+        capsys.readouterr()
+        assert main([*tried.shown_by, "--db", url]) == 0
+        shown.append(capsys.readouterr().out)
+    VERDICTS["shown"] += 1
+    assert [tried.told in text for text in shown] == [False, True], shown
+
+
+async def test_a_field_without_effect_is_found_out(ground: Ground) -> None:
+    """The sweep can fail: what changes nothing is seen to change nothing."""
+    for base, at in ((ONE, "workflow.description"), (TASK, "tasks.t.tags")):
+        tried = trial("Some.field", base, at, ["x"] if at.endswith("tags") else "x")
+        assert await ground.observe(tried.without) == await ground.observe(tried.given)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def told_at_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Print how many fields there are, and what became of them."""
+    yield
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(VERDICTS.items()))
+    capture: Any = request.config.pluginmanager.get_plugin("capturemanager")
+    if sum(VERDICTS.values()) == len(TRIALS):
+        with capture.global_and_fixture_disabled():
+            print(f"\n{len(all_fields())} fields: {counts}, {len(PENDING)} pending, 0 ignored")
