@@ -218,8 +218,8 @@ async def test_evt_4a_the_engine_archives_logs_after_logs_days(store_url: str) -
         retention = wonder.engine.retention
         await retention.look()
         assert await wonder.store.query("SELECT count(*) FROM log_records") == [(1,)]
-        now_ms = retention._now_ms
-        retention._now_ms = lambda: now_ms() + 31 * 86_400_000
+        now_ms = retention.now_ms
+        retention.now_ms = lambda: now_ms() + 31 * 86_400_000
         await retention.look()
         assert await wonder.store.query("SELECT count(*) FROM log_records") == [(0,)]
         assert await logged(wonder, 1, run_id=before.run_id) == [before]

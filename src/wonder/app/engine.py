@@ -122,7 +122,7 @@ class Engine:
             news=news,
         )
         self.coordinator = self.collaborators.coordinator
-        self.retention = Retention(store, lease, objects, now_ms)
+        self.retention = Retention(store, lease, objects, now_ms, artifacts=self._artifacts, vectors=vectors)
         self._store, self._lease, self._lease_ms, self._runs = store, lease, lease_ms, runs
         self.recovered_runs = 0
         """How many runs that were under way it has gone on with."""

@@ -1,4 +1,4 @@
-"""Migrate, check or repair the database, trust it, or create a read-only role for queries."""
+"""Migrate, check, repair or shrink the database, trust it, or create a read-only role for queries."""
 
 import asyncio
 import sys
@@ -6,6 +6,8 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from wonder.cli.db_reader import configure_reader, run_grant_reader
+from wonder.cli.db_shrink import DETAILS as SHRINK_DETAILS
+from wonder.cli.db_shrink import configure_shrink, run_shrink
 from wonder.cli.output import color, count, print_output, visible, visible_lines
 from wonder.cli.run_headers import shown_time
 from wonder.cli.settings import add_database_option, database_setting, found_database
@@ -27,6 +29,7 @@ _DETAILS = {
         "the engine does not start. With --accept-loss it starts without them, and executes again the steps whose\n"
         "results are lost. Exit status: 0 if nothing is missing or the loss was accepted, 1 if not."
     ),
+    "shrink": SHRINK_DETAILS,
     "trust": (
         "A database that you did not create, such as one that came with a repository, is not used until you trust it,\n"
         "because its settings and approvals could let programs run as you."
@@ -39,13 +42,14 @@ _DETAILS = {
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take migrate, check, repair, trust or grant-reader."""
-    metavar = "migrate | check | repair | trust | grant-reader"
+    """Take migrate, check, repair, shrink, trust or grant-reader."""
+    metavar = "migrate | check | repair | shrink | trust | grant-reader"
     commands = parser.add_subparsers(dest="command", required=True, metavar=metavar)
     for name, text in (
         ("migrate", "update the tables of the database to this version of Wonder"),
         ("check", "check the database for damage and inconsistent data"),
         ("repair", "show the results that a damaged journal has lost, and optionally continue without them"),
+        ("shrink", "remove runs and archive logs that are older than the settings say"),
         ("trust", "declare that the SQLite database in the working directory is yours"),
         ("grant-reader", "create the PostgreSQL role that `wonder query` uses"),
     ):
@@ -54,6 +58,8 @@ def configure(parser: ArgumentParser) -> None:
         add_database_option(command)
         if name == "repair":
             command.add_argument("--accept-loss", action="store_true", help="continue without the lost results")
+        if name == "shrink":
+            configure_shrink(command)
         if name == "grant-reader":
             configure_reader(command)
 
@@ -150,6 +156,7 @@ _COMMANDS = {
     "migrate": _migrate,
     "check": _check,
     "repair": _repair,
+    "shrink": run_shrink,
     "trust": _trust,
     "grant-reader": run_grant_reader,
 }

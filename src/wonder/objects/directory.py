@@ -77,6 +77,11 @@ class DirectoryObjects:
         check_key(self.address, key)
         return await self._do((self._root / key).is_file)
 
+    async def delete(self, key: str) -> None:
+        """Delete the content under a key, if there is any."""
+        check_key(self.address, key)
+        await self._do(lambda: (self._root / key).unlink(missing_ok=True))
+
     async def close(self) -> None:
         """There is nothing to let go of."""
 

@@ -77,6 +77,17 @@ class S3Objects:
         """Say whether there is content under a key."""
         return await self._size(key) is not None
 
+    async def delete(self, key: str) -> None:
+        """Delete the content under a key, if there is any."""
+        store, path = await self._store(), self._path(key)
+        with self._translated(key):
+            from obstore import delete_async
+
+            try:
+                await delete_async(store, path)
+            except FileNotFoundError:
+                return
+
     async def close(self) -> None:
         """Let go of the connections."""
         self._known = None

@@ -45,6 +45,9 @@ class Objects(Protocol):
     async def has(self, key: str) -> bool:
         """Say whether there is content under a key; raises ObjectsUnavailable."""
 
+    async def delete(self, key: str) -> None:
+        """Delete the content under a key, if there is any; raises ObjectsUnavailable."""
+
     async def close(self) -> None:
         """Let go of connections."""
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from wonder.actions.protocol import ActionContext, ActionFailed, Origin
@@ -35,6 +36,38 @@ _UNWRITABLE_NOW: Final = (ConnectionLost, DatabaseBusy, DiskFull, WriteRefused, 
 log = logging.getLogger("wonder.actions")
 
 
+class ContentGate:
+    """Keeps content from being deleted that is just being stored again, before its row is written."""
+
+    def __init__(self) -> None:
+        self._writers = 0
+        self._is_open = asyncio.Event()
+        self._is_open.set()
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Store content and write its row; waits while content is deleted."""
+        while not self._is_open.is_set():
+            await self._is_open.wait()
+        self._writers += 1
+        try:
+            yield
+        finally:
+            self._writers -= 1
+
+    @asynccontextmanager
+    async def deleting(self) -> AsyncIterator[bool]:
+        """Say whether content may be deleted now: not while any is being stored."""
+        if self._writers:
+            yield False
+            return
+        self._is_open.clear()
+        try:
+            yield True
+        finally:
+            self._is_open.set()
+
+
 class Artifacts:
     """Where kinds of action store content, in the process that has the lease."""
 
@@ -49,6 +82,7 @@ class Artifacts:
     ) -> None:
         """Store in `objects`; `on_lost` is called when the lease is another's, `on_written` with each artifact."""
         self.objects, self.on_lost, self.on_written = objects, on_lost, on_written
+        self.gate = ContentGate()
         self._store, self._lease, self._clock = store, lease, clock
 
     async def write(
@@ -66,6 +100,19 @@ class Artifacts:
 
         Raises ActionFailed, and whatever a stream of content raises; then there is no artifact.
         """
+        async with self.gate.writing():
+            return await self._write(content, context, content_type, part, artifact_type, schema_data, size_max)
+
+    async def _write(
+        self,
+        content: Content,
+        context: ActionContext,
+        content_type: str,
+        part: str,
+        artifact_type: tuple[str, int | None],
+        schema_data: JsonValue,
+        size_max: int | None,
+    ) -> Artifact:
         stored = await self._put(content, size_max)
         origin = context.origin
         artifact = Artifact(
@@ -92,25 +139,26 @@ class Artifacts:
 
     async def keep_output(self, content: bytes, origin: Origin) -> str:
         """Keep the output of a task, which is too large for an event, as JSON; returns the id of its artifact."""
-        stored = await self.objects.put(content)
-        artifact = Artifact(
-            id=artifact_id(origin.run_id, origin.token_id, "", OUTPUT),
-            project_id=origin.project_id,
-            run_id=origin.run_id,
-            token_id=origin.token_id,
-            node=origin.node,
-            path_id=origin.branch,
-            step="",
-            part=OUTPUT,
-            artifact_type_id=BLOB,
-            artifact_type_version=None,
-            storage_key=stored.key,
-            content_type="application/json",
-            size_bytes=stored.size_bytes,
-            schema_data={},
-            created_ms=self._clock.now_ms(),
-        )
-        await self._write_down(artifact)
+        async with self.gate.writing():
+            stored = await self.objects.put(content)
+            artifact = Artifact(
+                id=artifact_id(origin.run_id, origin.token_id, "", OUTPUT),
+                project_id=origin.project_id,
+                run_id=origin.run_id,
+                token_id=origin.token_id,
+                node=origin.node,
+                path_id=origin.branch,
+                step="",
+                part=OUTPUT,
+                artifact_type_id=BLOB,
+                artifact_type_version=None,
+                storage_key=stored.key,
+                content_type="application/json",
+                size_bytes=stored.size_bytes,
+                schema_data={},
+                created_ms=self._clock.now_ms(),
+            )
+            await self._write_down(artifact)
         return artifact.id
 
     async def _put(self, content: Content, size_max: int | None) -> StoredObject:

@@ -2,33 +2,42 @@
 -- no mistake of one hides a mistake of the other.
 
 -- name: checker_run_ids
-SELECT id FROM runs WHERE id > $1 ORDER BY id LIMIT $2;
+-- Without those that are being removed with their family, some of which may be gone.
+SELECT id FROM runs WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = runs.id)
+ORDER BY id LIMIT $2;
 
 -- name: checker_count_runs
 SELECT count(*) FROM runs;
 
 -- name: checker_orphans
--- Rows of runs that are not there.
+-- Rows of runs that are not there, and are not being removed either.
 SELECT 'tokens' AS kind, run_id FROM (SELECT DISTINCT run_id FROM tokens) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 UNION ALL
 SELECT 'events' AS kind, run_id FROM (SELECT DISTINCT run_id FROM event_turns) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 UNION ALL
 SELECT 'timers' AS kind, run_id FROM (SELECT DISTINCT run_id FROM timers) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 UNION ALL
 SELECT 'inbox_items' AS kind, run_id FROM (SELECT DISTINCT run_id FROM inbox_items) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 UNION ALL
 SELECT 'event_waits' AS kind, run_id FROM (SELECT DISTINCT run_id FROM event_waits) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 UNION ALL
 SELECT 'trigger_firings' AS kind, run_id FROM (SELECT DISTINCT run_id FROM trigger_firings) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 UNION ALL
 SELECT 'triggered_runs' AS kind, run_id FROM triggered_runs AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 ORDER BY 1, 2;
 
 -- name: checker_run

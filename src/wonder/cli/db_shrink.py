@@ -1,0 +1,57 @@
+"""`wonder db shrink`: removes what is older than the settings say, or shows what that would be."""
+
+from argparse import ArgumentParser, Namespace
+
+from wonder.app.opening import open_app, open_wonder
+from wonder.cli.output import color, count, print_output, print_table, visible
+from wonder.cli.settings import add_objects_option, database_setting, objects_setting
+from wonder.operations.declaring import NoInput
+from wonder.operations.retention import apply_retention, preview_retention
+
+DETAILS = (
+    "Runs go with all that they have, retention.events_days after they ended (`wonder project set`; by default they\n"
+    "are kept for ever); log messages move to the object store after retention.logs_days. A process that runs the\n"
+    "engine does the same by itself. Nothing that a live run needs is removed. The file of an SQLite database keeps\n"
+    "its size; the room is used again."
+)
+
+
+def configure_shrink(command: ArgumentParser) -> None:
+    """Take whether to look only."""
+    command.add_argument("--dry-run", action="store_true", help="show how much is old, and remove nothing")
+    add_objects_option(command)
+
+
+async def run_shrink(given: Namespace) -> int:
+    """Remove what is old, or show it."""
+    url, objects = database_setting(given.db).value, objects_setting(given.objects)
+    if given.dry_run:
+        async with open_app(url, create=False, objects=objects) as app:
+            preview = await preview_retention(app, NoInput())
+        if given.json:
+            print_output(preview)
+            return 0
+        rows = [
+            [
+                visible(one.project),
+                f"{one.runs:,}",
+                _days(one.events_days),
+                f"{one.log_records:,}",
+                _days(one.logs_days),
+            ]
+            for one in preview.projects
+        ]
+        print_table(["project", "old runs", "kept", "old log records", "kept"], rows)
+        return 0
+    async with open_wonder(url, runs="none", objects=objects) as wonder:
+        removed = await apply_retention(wonder, NoInput())
+    if given.json:
+        print_output(removed)
+    else:
+        done = f"{count(removed.runs, 'run')} removed, {count(removed.log_records, 'log record')} archived"
+        print(f"{color('good', '✓')} {done}, {count(removed.contents, 'content')} deleted")
+    return 0
+
+
+def _days(days: int | None) -> str:
+    return "for ever" if days is None else count(days, "day")

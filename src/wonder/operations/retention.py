@@ -1,0 +1,72 @@
+"""Retention: what is older than projects keep, and having it removed now (EVT-5)."""
+
+from wonder.app.application import Application
+from wonder.clock import SYSTEM_CLOCK
+from wonder.errors import WonderError
+from wonder.operations.declaring import NoInput, operation
+from wonder.operations.outputs import Output
+from wonder.storage.retention import old_rows
+
+
+class OldData(Output, frozen=True):
+    """What a project has that is older than its settings say."""
+
+    project_id: str
+    project: str
+    events_days: int | None
+    """How long runs are kept after their end; null for ever."""
+    logs_days: int
+    runs: int
+    """Runs that ended before that. Those of a family that a live run needs stay."""
+    log_records: int
+    """Log records that move to the object store."""
+
+
+class Preview(Output, frozen=True):
+    """What is older than the settings say, by project."""
+
+    projects: list[OldData]
+
+
+class Removed(Output, frozen=True):
+    """What was done."""
+
+    runs: int
+    """Runs that were removed, with all that they had."""
+    log_records: int
+    """Log records that were moved to the object store."""
+    contents: int
+    """Contents of artifacts that were deleted; those of artifacts that were removed now follow after an hour."""
+
+
+class EngineElsewhere(WonderError):
+    """Another process runs the engine, and removes what is old by itself."""
+
+    code = "ENGINE_ELSEWHERE"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another process runs the engine of this database, and removes what is old by itself, within minutes; "
+            "--dry-run shows what there is"
+        )
+
+
+@operation("retention.preview", role="admin")
+async def preview_retention(application: Application, given: NoInput) -> Preview:
+    """Count what is older than the settings of its project say."""
+    found = await old_rows(application.store, SYSTEM_CLOCK.now_ms())
+    return Preview(projects=[OldData(**one._asdict()) for one in found])
+
+
+@operation("retention.apply", role="admin", changes=True, needs_engine=True)
+async def apply_retention(application: Application, given: NoInput) -> Removed:
+    """Remove now what is older than the settings of its project say."""
+    if application.engine is None:
+        raise EngineElsewhere
+    retention = application.engine.retention
+    before = (retention.removed_runs, retention.archived_records, retention.deleted_contents)
+    while await retention.step():
+        pass
+    after = (retention.removed_runs, retention.archived_records, retention.deleted_contents)
+    runs, log_records, contents = (now - then for now, then in zip(after, before, strict=True))
+    return Removed(runs=runs, log_records=log_records, contents=contents)
