@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from wonder.cli import live_view
@@ -43,6 +44,13 @@ def test_branches_that_wait_at_their_join_are_shown_as_done(capsys: pytest.Captu
     assert work.startswith("▶ work")
     assert work.endswith("████████████░░░░░░░░░░░░ 500/1000")
     assert status.startswith("running · ")
+
+
+def test_a_node_is_shown_with_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    known = under_way(("work", "executing", 1))
+    named = NodeProgress(node="work", tokens={"executing": 1}, name="Nice\x1b[2J Label")
+    work, _ = drawn(capsys, RunProgress(**(msgspec.structs.asdict(known) | {"nodes": [named]})))
+    assert work.startswith("▶ work (Nice\\x1b[2J Label)")
 
 
 def test_many_branches_are_one_line_with_their_counts(capsys: pytest.CaptureFixture[str]) -> None:

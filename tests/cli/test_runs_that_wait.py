@@ -21,7 +21,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     return url
 
 
-def write(name: str, kind: str, implementation: dict[str, Any], **more: Any) -> None:
+def write(name: str, kind: str, implementation: dict[str, Any], /, **more: Any) -> None:
     node = {"action": {"kind": kind, "implementation": implementation}, **more}
     graph = {"name": name, "initial_node": "only", "nodes": {"only": node}}
     Path(f"{name}.json").write_text(json.dumps({"workflow": graph}))
@@ -87,3 +87,13 @@ def test_cmd_4_with_wait_the_command_stays_until_the_answer_has_come(
 def test_cmd_4_with_wait_the_command_stays_until_a_deadline_has_passed(database: str) -> None:
     write("waits", "human_input", {**ASK, "deadline_ms": 300})
     assert main(["run", "waits.json", "--wait"]) == 1
+
+
+def test_a_run_shows_the_names_of_its_nodes(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("waits", "human_input", ASK, name="Nice Label")
+    assert main(["run", "waits.json", "--json"]) == 3
+    run_id = json.loads(capsys.readouterr().out)["run_id"]
+    assert main(["runs", "show", run_id]) == 0
+    assert "only (Nice Label)  0 " in capsys.readouterr().out
+    assert main(["runs", "show", run_id, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"][0]["node_name"] == "Nice Label"

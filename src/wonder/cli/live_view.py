@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from wonder.app.application import Application
-from wonder.cli.output import color
+from wonder.cli.output import color, named
 from wonder.cli.own_output import PICTURE, own_output, say
 from wonder.cli.progress import ProgressLines
 from wonder.cli.questions import question_lines
-from wonder.operations.following import Follow, RunProgress, run_progress
+from wonder.operations.following import Follow, NodeProgress, RunProgress, run_progress
 from wonder.operations.run_records import Question
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class _View:
         run = standing.run
         if self.on_terminal:
             width = shutil.get_terminal_size().columns
-            lines = [self._line(one.node, defaultdict(int, one.tokens), width) for one in standing.nodes]
+            lines = [self._line(one, width) for one in standing.nodes]
             elapsed = time.monotonic() - self._started
             PICTURE.draw([*lines, color("dim", f"{run.status} · {elapsed:.1f} s · {run.run_id}")])
         elif time.monotonic() - self._written >= _PLAIN_SECONDS:
@@ -101,11 +101,12 @@ class _View:
         """Leave the last picture standing."""
         PICTURE.leave()
 
-    def _line(self, ref: str, statuses: dict[str, int], width: int) -> str:
-        line = _line(ref, statuses)
+    def _line(self, node: NodeProgress, width: int) -> str:
+        statuses = defaultdict(int, node.tokens)
+        line = _line(named(node.node, node.name), statuses)
         if all(status in _ENDED for status, tokens in statuses.items() if tokens):
             return line
-        told = self.progress.beside(line, ref, width)
+        told = self.progress.beside(line, node.node, width)
         return f"{line} {color('dim', told)}" if told else line
 
 

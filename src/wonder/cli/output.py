@@ -91,6 +91,11 @@ def print_faults(faults: Iterable[Fault], lines: Sequence[str]) -> None:
             say(f"      {color('hint', visible(fault.hint))}")
 
 
+def named(ref: str, name: str | None) -> str:
+    """Write a node, with its name for people if it has one."""
+    return visible(f"{ref} ({name})" if name and name != ref else ref)
+
+
 def count(number: int, noun: str) -> str:
     """Write a number with its noun: `1 error`, `2 errors`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -2,7 +2,7 @@
 
 import time
 
-from wonder.cli.output import color, print_table, visible, visible_json, visible_lines
+from wonder.cli.output import color, named, print_table, visible, visible_json, visible_lines
 from wonder.cli.questions import event_lines, function_lines, question_lines
 from wonder.cli.run_headers import shown_status, shown_time, shown_took
 from wonder.language.values import encode_json
@@ -76,7 +76,13 @@ def _print_nodes(details: RunDetails) -> None:
     rows = []
     for token in details.tokens:
         took = "under way" if token.took_ms is None else f"{token.took_ms / 1000:.3f} s"
-        row = [token.node, token.path_id, token.status + _until(token), took, str(token.attempts or "")]
+        row = [
+            named(token.node, token.node_name),
+            token.path_id,
+            token.status + _until(token),
+            took,
+            str(token.attempts or ""),
+        ]
         rows.append([*row, f"{token.llm_tokens:,}", f"{token.cost_usd:.6f}"] if costs else row)
     print_table([*titles, "TOKENS", "COST USD"] if costs else titles, rows)
     if details.tokens_total > len(rows):

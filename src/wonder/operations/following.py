@@ -37,6 +37,8 @@ class NodeProgress(Output, frozen=True):
 
     node: str
     tokens: dict[str, int]
+    name: str | None = None
+    """The node's name for people, if it has one."""
 
 
 class RunProgress(Output, frozen=True):
@@ -111,7 +113,11 @@ async def _nodes(application: Application, header: RunHeader) -> list[NodeProgre
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for node_id, status, tokens in await count_tokens(application.store, header.id):
         counts[node_id][status] += tokens
-    return [NodeProgress(node=node.ref, tokens=dict(counts[node.id])) for node in definition.nodes if node.id in counts]
+    return [
+        NodeProgress(node=node.ref, tokens=dict(counts[node.id]), name=node.name)
+        for node in definition.nodes
+        if node.id in counts
+    ]
 
 
 async def _fired(application: Application, run_id: str) -> None:

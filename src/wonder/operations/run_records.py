@@ -85,6 +85,8 @@ class TokenRecord(Output, frozen=True):
 
     id: str
     node: str
+    node_name: str | None
+    """The node's name for people, if it has one."""
     status: str
     path_id: str
     created_ms: int

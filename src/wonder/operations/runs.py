@@ -161,7 +161,7 @@ async def summary(application: Application, header: RunHeader) -> RunSummary:
 
 
 def _token_records(tokens: list[StoredToken], definition: WorkflowDef, tally: Tally) -> list[TokenRecord]:
-    refs = {node.id: node.ref for node in definition.nodes}
+    nodes = {node.id: node for node in definition.nodes}
     records = []
     for token in tokens:
         execution = tally.executions.get(token.id, Execution())
@@ -169,7 +169,8 @@ def _token_records(tokens: list[StoredToken], definition: WorkflowDef, tally: Ta
         records.append(
             TokenRecord(
                 id=token.id,
-                node=refs[token.node_id],
+                node=nodes[token.node_id].ref,
+                node_name=nodes[token.node_id].name,
                 status=token.status,
                 path_id=token.path_id,
                 created_ms=token.created_ms,
