@@ -158,7 +158,12 @@ def _node(random: Random) -> dict[str, Any]:
     if kind < 0.5:
         return {"input": {"s": "$.state", "i": "$.item"}, "output": random.choice([{}, {"state.n": "$.n"}]) or None}
     if kind < 0.75:
-        updates = [("state.n", "coalesce(state.n, 0) + 1"), ("output.last", {"$literal": "x"}), ("state.o.a", 1)]
+        updates = [
+            ("state.n", "coalesce(state.n, 0) + 1"),
+            ("output.last", {"$literal": "x"}),
+            ("state.o.a", 1),
+            ("state.o", "json_remove(coalesce(state.o, json_object('a', 2, 'b', 3)), '$.a')"),
+        ]
         return {"updates": random.sample(updates, random.randint(0, 2))}
     if kind < 0.8:
         return {"kind": "assert", "expr": "coalesce(state.n, 0) < 2"}

@@ -72,6 +72,27 @@ async def test_ctx_1_nothing_can_write_to_the_input(store_url: str, node: dict[s
             await wonder.deploy(bundle("writes", {"only": node}))
 
 
+async def test_ctl_7_a_key_that_a_branch_removed_stays_removed_after_a_restart(store_url: str) -> None:
+    definition = bundle(
+        "removes",
+        {
+            "begin": update(**{"state.data": "input.data"}),
+            "hide": update(**{"state.data": "json_remove(state.data, '$.secret')", "state.more.seen": "true"}),
+            "ask": ASK,
+            "give": update(**{"output.state": "state"}),
+        },
+        [{"from": "begin", "to": "hide", "spawn_count": 1}, *line("hide", "ask", "give")],
+        context_schema={"type": "object", "properties": {"data": {"type": "object"}, "more": {}}},
+    )
+    async with running(store_url) as wonder:
+        run = await wonder.start(await wonder.deploy(definition), {"data": {"secret": 1, "name": "Ada"}})
+        item = await open_item(wonder, run)
+    async with running(store_url) as wonder:
+        await wonder.answer(item.id, 1)
+        result = await wonder.wait(run.id)
+        assert result.output == {"state": {"data": {"name": "Ada"}, "more": {"seen": True}}}
+
+
 async def test_ctx_2_live_and_past_contexts_are_queried_with_plain_sql(store_url: str) -> None:
     schema = {
         "type": "object",

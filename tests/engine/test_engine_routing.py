@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from support.engine_runs import Player, append, workflow
 from wonder.engine.decisions import CreateToken, DispatchTask, WriteContext
 from wonder.engine.facts import TaskStarted
 from wonder.engine.limits import Limits
+from wonder.engine.replay import comparable, fold
+from wonder.engine.restore import Snapshot, restore, take_snapshot
+from wonder.engine.views import view_from
 
 TASK: dict[str, Any] = {}
 
@@ -268,6 +272,62 @@ def test_ctx_6_a_collection_that_is_computed_sees_the_branch_and_the_item_around
     player.complete("b@0.0")
     player.complete("b@0.1")
     assert player.inputs("c") == ["p", 0, "q", 1]
+
+
+GIVEN: dict[str, Any] = {"data": {"secret": 1, "name": "Ada", "deep": {"a": 1, "b": 2}}, "n": 1}
+
+
+@pytest.mark.parametrize(
+    ("updates", "state"),
+    [
+        # a key that was removed stays removed
+        ([("state.data", "json_remove(state.data, '$.secret')")], {"data": {"name": "Ada", "deep": {"a": 1, "b": 2}}}),
+        ([("state.data.deep", "json_remove(state.data.deep, '$.a')")], {"data": {**GIVEN["data"], "deep": {"b": 2}}}),
+        ([("state.data", {"$literal": {}})], {"data": {}}),
+        # what was written as a whole stays so when something in it is written
+        ([("state.data", {"$literal": {}}), ("state.data.x.y", "1")], {"data": {"x": {"y": 1}}}),
+        # a target hides what is there, and nothing else
+        ([("state.data.name", "'Bob'")], {"data": {**GIVEN["data"], "name": "Bob"}}),
+        (
+            [("state.data.deep.a", "7"), ("state.data.new.x", "8")],
+            {"data": {**GIVEN["data"], "deep": {"a": 7, "b": 2}, "new": {"x": 8}}},
+        ),
+        # written in parts first, then as a whole
+        ([("state.data.name", "'Bob'"), ("state.data", {"$literal": {"z": 1}})], {"data": {"z": 1}}),
+        # an object, then something else, then an object made on the way of another target
+        ([("state.data", {"$literal": {"z": 1}}), ("state.data", "5")], {"data": 5}),
+        ([("state", {"$literal": {"only": True}})], None),
+        ([("state", {"$literal": {}})], None),
+        ([("_branch.output.data", {"$literal": {"z": 1}})], {"data": {"z": 1}}),
+    ],
+)
+def test_ctl_7_a_branch_reads_exactly_what_it_wrote(updates: list[Any], state: Any) -> None:
+    nodes = {"a": {"output": {"state": "$"}}, "b": {"updates": updates}, "c": {"input": "$.state"}, "d": TASK}
+    ways = [{"from": "a", "to": "b", "spawn_count": 1}, {"from": "b", "to": "c"}, {"from": "c", "to": "d"}]
+    player = Player(workflow(nodes, ways)).start()
+    player.complete("a", GIVEN)
+    whole = updates[0][1]["$literal"] if state is None else {**GIVEN, **state}
+    assert player.inputs("c") == [whole]
+    assert player.run.state == GIVEN  # the others, and the run, see nothing of it
+    # Rows, events and a restart say the same.
+    assert fold(player.events()) == comparable(take_snapshot(player.run))
+    stored = msgspec.json.decode(msgspec.json.encode(take_snapshot(player.run)), type=Snapshot)
+    restored = restore(player.compiled, stored)
+    (token,) = restored.tokens.values()
+    assert view_from(restored, token.scope, None, with_branch=False)["state"] == whole
+
+
+def test_ctl_7_an_inner_branch_reads_over_what_the_outer_one_wrote_as_a_whole() -> None:
+    nodes = {
+        "a": {"output": {"state": "$"}},
+        "b": {"updates": [("state.data", {"$literal": {"outer": 1}})]},
+        "c": {"updates": [("state.data.inner", "2")]},
+        "d": {"input": "$.state"},
+    }
+    ways = [{"from": one, "to": other, "spawn_count": 1} for one, other in ("ab", "bc")]
+    player = Player(workflow(nodes, [*ways, {"from": "c", "to": "d"}])).start()
+    player.complete("a", GIVEN)
+    assert player.inputs("d") == [{"data": {"outer": 1, "inner": 2}, "n": 1}]
 
 
 def test_ctl_7_a_branch_writes_to_its_own_output_and_reads_it_over_the_state() -> None:

@@ -21,7 +21,7 @@ def adopt(state: State, run: Fields, tokens: list[Fields], groups: list[Fields],
         branch = group.change(row["index"])
         branch.entered, branch.arrived = row.get("entered"), row.get("status") == "arrived"
         branch.arrived_as, branch.abandoned = row.get("arrived_as", 0), row.get("abandoned", False)
-        branch.output = row.get("output", {})
+        branch.output, branch.replaced = row.get("output", {}), row.get("replaced", {})
         group.arrivals += branch.arrived
         for transition_id, (count, first_ms) in _loops(row).items():
             set_loop(state, (group.id, row["index"]), transition_id, count, first_ms)

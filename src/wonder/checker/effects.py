@@ -34,6 +34,8 @@ def check_effects(
             parents[token_id], nodes[token_id] = event.metadata["parent"], event.node_id
         elif event.type == "timer_set" and event.metadata["key"].startswith("sleep:"):
             due[token_id] = event.metadata["due_ms"]
+        elif event.type == "node_failed":
+            due.pop(token_id, None)  # its time-out came first, and a transition took the failure
     counts: dict[str, int] = {}
     for effect in effects:
         token_id, at_ms = effect["token"], effect["at"]

@@ -50,7 +50,7 @@ _FIELDS: Final[dict[str, str]] = {
     "fan_in_waiting": "join group branch arrived",
     "fan_in_completed": "group join arrived total abandoned?",
     "fan_in_failed": "group join error",
-    "context_updated": "changes group? branch?",
+    "context_updated": "changes group? branch? replaced?",
     "timer_set": "key due_ms",
     "timer_fired": "key",
     "human_input_requested": "item_id prompt",

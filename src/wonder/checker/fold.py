@@ -171,6 +171,7 @@ def _context(state: State, event: Event, told: Fields) -> None:
             branch = group.change(told["branch"])
             for path, value in told["changes"]:
                 branch.output = written(branch.output, path, value)
+            branch.replaced = told.get("replaced", branch.replaced)
         return
     roots: Any = {"state": state.state, "output": state.output}
     for path, value in told["changes"]:

@@ -39,6 +39,8 @@ class Branch:
     arrived_as: int = 0
     abandoned: bool = False
     output: Any = field(default_factory=dict)
+    replaced: Any = field(default_factory=dict)
+    """Where it has written whole objects: true there, objects on the way."""
 
 
 _UNTOUCHED: Final = Branch()

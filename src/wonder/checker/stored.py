@@ -8,7 +8,19 @@ from wonder.storage.store import Reader, Value
 
 _TRIES: Final = 5
 _JSON: Final = frozenset(
-    {"input", "output", "error", "last_error", "state_data", "segments", "fired", "schema", "answer", "context"}
+    {
+        "input",
+        "output",
+        "error",
+        "last_error",
+        "state_data",
+        "segments",
+        "fired",
+        "replaced",
+        "schema",
+        "answer",
+        "context",
+    }
     | {"tokens", "rest"}
 )
 

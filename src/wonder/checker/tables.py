@@ -154,13 +154,16 @@ def _comparable_group(group: Group) -> Fields:
 
 def _comparable_branch_row(row: Fields | None) -> Fields:
     if row is None:
-        return {"status": "under_way", "abandoned": False, "entered": None, "arrived_as": 0, "output": {}}
+        return {"status": "under_way", "abandoned": False, "entered": None, "arrived_as": 0, "output": {}} | {
+            "replaced": {}
+        }
     return {
         "status": row["status"],
         "abandoned": bool(row["abandoned"]),
         "entered": row["entered_node_id"],
         "arrived_as": row["arrived_as"],
         "output": row["output"],
+        "replaced": row.get("replaced") or {},
     }
 
 
@@ -174,6 +177,7 @@ def _comparable_branch(state: State, group: Group, index: int) -> Fields:
         "entered": branch.entered if branch.arrived or status == "under_way" else None,
         "arrived_as": branch.arrived_as,
         "output": branch.output,
+        "replaced": branch.replaced,
     }
 
 

@@ -2,7 +2,7 @@
 
 from wonder.engine.context_size import count_writes
 from wonder.engine.decisions import WriteBranchOutput, WriteContext
-from wonder.engine.events import CONTEXT_UPDATED
+from wonder.engine.events import CONTEXT_UPDATED, ContextUpdated
 from wonder.engine.failure import Failure, misfit
 from wonder.engine.limits import evaluation_failure, over_limit
 from wonder.engine.state import Scope, Token
@@ -14,8 +14,9 @@ from wonder.language.values import JsonValue
 
 def draft_for(turn: Turn, scope: Scope) -> Draft:
     """Begin changes as seen from a scope."""
-    run = turn.run
-    return Draft(run.state, run.output, scope.output, in_branch=scope.group is not None, most=run.limits.context_bytes)
+    run, in_branch = turn.run, scope.group is not None
+    most = run.limits.context_bytes
+    return Draft(run.state, run.output, scope.output, scope.replaced, in_branch=in_branch, most=most)
 
 
 def write_output(turn: Turn, scope: Scope, writes: Writes, output: JsonValue, token: Token | None) -> Failure | None:
@@ -48,6 +49,9 @@ def apply_draft(turn: Turn, scope: Scope, draft: Draft, token: Token | None) -> 
     if to_branch:
         assert scope.group is not None
         group_id, index = scope.group.id, scope.index
-        turn.emit(WriteBranchOutput(group_id, index, to_branch, draft.roots["branch"]))
-        turn.record(CONTEXT_UPDATED({"group": group_id, "branch": index, "changes": to_branch}), token)
+        told: ContextUpdated = {"group": group_id, "branch": index, "changes": to_branch}
+        if draft.replaced != scope.replaced:
+            told["replaced"] = draft.replaced
+        turn.emit(WriteBranchOutput(group_id, index, to_branch, draft.roots["branch"], draft.replaced))
+        turn.record(CONTEXT_UPDATED(told), token)
     return count_writes(turn, draft) if draft.size else None

@@ -127,12 +127,13 @@ class WriteContext(Struct, frozen=True, gc=False):
 
 
 class WriteBranchOutput(Struct, frozen=True, gc=False):
-    """Store changes of a branch's output, which is given as it is afterwards."""
+    """Store changes of a branch's output, which is given as it is afterwards, with the objects written as a whole."""
 
     group_id: str
     branch_index: int
     changes: list[Change]
     output: JsonValue
+    replaced: JsonValue
 
 
 class OpenFanOut(Struct, frozen=True, gc=False):

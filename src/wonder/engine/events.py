@@ -278,6 +278,9 @@ class ContextUpdated(TypedDict):
     group: NotRequired[_Group]
     branch: NotRequired[_Branch]
     changes: Annotated[list[Any], Meta(description="`[path, value]` of each place, in order")]
+    replaced: NotRequired[
+        Annotated[Any, Meta(description="where the branch has written whole objects by now, if that has changed")]
+    ]
 
 
 class TimerSet(TypedDict):

@@ -180,7 +180,8 @@ def _write_context(run: RunState, decision: WriteContext) -> None:
 
 
 def _write_branch_output(run: RunState, decision: WriteBranchOutput) -> None:
-    run.groups[decision.group_id].branches[decision.branch_index].output = decision.output
+    branch = run.groups[decision.group_id].branches[decision.branch_index]
+    branch.output, branch.replaced = decision.output, decision.replaced
 
 
 def _open_fan_out(run: RunState, decision: OpenFanOut) -> None:

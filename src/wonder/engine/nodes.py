@@ -62,10 +62,8 @@ def run_pure(turn: Turn, token: Token) -> None:
 
     def view_of(draft: Draft) -> dict[str, Any]:
         roots = draft.roots
-        state, own_output = roots.get("state", run.state), roots.get("branch", scope.output)
-        return build_view(
-            run.input, state, roots["output"], scope, own_output, token.last_error, with_branch=with_branch
-        )
+        state, own = roots.get("state", run.state), (roots.get("branch", scope.output), draft.replaced)
+        return build_view(run.input, state, roots["output"], scope, own, token.last_error, with_branch=with_branch)
 
     draft = draft_for(turn, scope)
     try:

@@ -288,6 +288,7 @@ class Folding:
         if "group" in told:
             branch = self.branch(told["group"], told["branch"])
             branch.output = _written({"output": branch.output}, "output", told["changes"])["output"]
+            branch.replaced = told.get("replaced", branch.replaced)
             return
         roots: dict[str, JsonValue] = {"state": self.run.state, "output": self.run.output}
         for path, value in told["changes"]:

@@ -91,6 +91,7 @@ class BranchRow(Struct):
     output: Any = {}
     failure: Failure | None = None
     loops: dict[str, tuple[int, int]] = {}
+    replaced: Any = {}
 
 
 class Snapshot(Struct):
@@ -174,6 +175,7 @@ def branch_row(branch: Scope) -> BranchRow:
         branch.output,
         branch.error,
         dict(branch.loops or {}),
+        branch.replaced,
     )
 
 
@@ -209,6 +211,7 @@ def _restore_groups(run: RunState, snapshot: Snapshot) -> None:
         branch.status, branch.abandoned = branch_row.status, branch_row.abandoned
         branch.entered = run.workflow.joins[branch_row.entered] if branch_row.entered else None
         branch.arrived_as, branch.output = branch_row.arrived_as, branch_row.output
+        branch.replaced = branch_row.replaced
         branch.error, branch.loops = branch_row.failure, dict(branch_row.loops) or None
 
 

@@ -95,6 +95,7 @@ class Scope:
         "more_tokens",
         "only_token",
         "output",
+        "replaced",
         "segment",
         "status",
     )
@@ -116,6 +117,8 @@ class Scope:
         self.arrived_as = 0
         """Its position in the order in which the branches of its group arrived, for `last_wins`."""
         self.output: JsonValue = _NOTHING
+        self.replaced: JsonValue = _NOTHING
+        """Which objects of its output were written as a whole (`engine/replaced.py`)."""
         self.error: Failure | None = None
         self.loops: dict[str, tuple[int, int]] | None = None
         """By transition id: how often it was taken, and when first (CTL-14)."""

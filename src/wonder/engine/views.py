@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from wonder.engine.replaced import overlay
 from wonder.engine.state import RunState, Scope
 from wonder.language.steps import spend_on_elements
 from wonder.language.values import JsonValue
@@ -15,7 +16,8 @@ def view_from(
     with_branch: bool,
 ) -> dict[str, Any]:
     """Give the roots that can be read from a scope; `_branch` only where somebody reads it."""
-    return build_view(run.input, run.state, run.output, scope, scope.output, last_error, with_branch=with_branch)
+    own = (scope.output, scope.replaced)
+    return build_view(run.input, run.state, run.output, scope, own, last_error, with_branch=with_branch)
 
 
 def build_view(
@@ -23,26 +25,29 @@ def build_view(
     state: JsonValue,
     output: JsonValue,
     scope: Scope,
-    own_output: JsonValue,
+    own: tuple[JsonValue, JsonValue],
     last_error: dict[str, JsonValue] | None,
     *,
     with_branch: bool,
 ) -> dict[str, Any]:
-    """The same, with values that are not in the run's state yet; `own_output` is the innermost branch's."""
+    """The same, with values that are not in the run's state yet; `own` is what the innermost branch wrote.
+
+    That is its output, and which objects in it were written as a whole.
+    """
     if scope.group is None:
         view: dict[str, Any] = {"input": run_input, "state": state, "output": output}
     else:
         view = {"input": run_input, "output": output}
         for around in enclosing(scope):
-            written = own_output if around is scope else around.output
-            if written != {}:
-                state = overlay(state, written)
+            written, replaced = own if around is scope else (around.output, around.replaced)
+            if written != {} or replaced is True:
+                state = overlay(state, written, replaced)
             segment = around.segment
             if segment is not None and segment.items is not None and segment.transition.foreach is not None:
                 view[segment.transition.foreach.item_var] = segment.items[around.index - segment.first]
         view["state"] = state
         if with_branch:
-            view["_branch"] = branch_value(scope, own_output)
+            view["_branch"] = branch_value(scope, own[0])
     if last_error is not None:
         view["_last_error"] = last_error
         if isinstance(state, dict):
@@ -59,17 +64,6 @@ def enclosing(scope: Scope) -> list[Scope]:
         scope = scope.group.scope
     found.reverse()
     return found
-
-
-def overlay(below: JsonValue, above: JsonValue) -> JsonValue:
-    """Lay one value over another: objects merge by key, anything else replaces."""
-    if not isinstance(below, dict) or not isinstance(above, dict):
-        return above
-    spend_on_elements(len(below))
-    merged = dict(below)
-    for key, value in above.items():
-        merged[key] = overlay(merged[key], value) if isinstance(value, dict) and key in merged else value
-    return merged
 
 
 def branch_value(scope: Scope, own_output: JsonValue) -> dict[str, JsonValue]:

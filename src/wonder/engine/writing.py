@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from wonder.engine.replaced import NOTHING, with_write
 from wonder.errors import WonderError
 from wonder.language.mappings import Mapping, compile_mapping
 from wonder.language.paths import Path
@@ -70,10 +71,21 @@ class Writes:
 class Draft:
     """The roots that a node may write, changed on a copy until all has gone well."""
 
-    __slots__ = ("in_branch", "most", "roots", "size", "to_branch", "to_run")
+    __slots__ = ("in_branch", "most", "replaced", "roots", "size", "to_branch", "to_run")
 
-    def __init__(self, state: JsonValue, output: JsonValue, branch: JsonValue, *, in_branch: bool, most: int) -> None:
+    def __init__(
+        self,
+        state: JsonValue,
+        output: JsonValue,
+        branch: JsonValue,
+        replaced: JsonValue = NOTHING,
+        *,
+        in_branch: bool,
+        most: int,
+    ) -> None:
         self.in_branch, self.most = in_branch, most
+        self.replaced = replaced
+        """Which objects of the branch's output were written as a whole."""
         self.size = 0
         """How many bytes were written, as JSON, with the names on the way to them."""
         self.roots: dict[str, JsonValue] = {"output": output}
@@ -99,6 +111,7 @@ class Draft:
         self.roots, change = write(self.roots, path, value)
         if path[0] == "branch":
             self.to_branch.append(Change(change.path[1:], change.value))
+            self.replaced = with_write(self.replaced, path[1:], value)
         else:
             self.to_run.append(change)
 

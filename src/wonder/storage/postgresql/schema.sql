@@ -444,6 +444,7 @@ CREATE TABLE run_branches (
     arrived_as BIGINT NOT NULL,
     output JSON NOT NULL,
     error JSON,
+    replaced JSON,
     PRIMARY KEY (run_id, group_id, branch_index)
 );
 

@@ -169,7 +169,7 @@ def _group(row: Row) -> GroupRow:
 
 
 def _branch(row: Row) -> BranchRow:
-    _, group_id, index, status, abandoned, entered, arrived_as, output, error = row
+    _, group_id, index, status, abandoned, entered, arrived_as, output, error, replaced = row
     return BranchRow(
         text(group_id),
         number(index),
@@ -179,6 +179,7 @@ def _branch(row: Row) -> BranchRow:
         number(arrived_as),
         from_json(output),
         failure_from(error),
+        replaced={} if replaced is None else from_json(replaced),
     )
 
 

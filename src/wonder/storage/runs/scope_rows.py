@@ -180,4 +180,5 @@ def _branch(run_id: str, group_id: str, branch: Scope) -> Row:
         branch.arrived_as,
         to_json(branch.output),
         None if branch.error is None else to_json(branch.error),
+        to_json(branch.replaced) if branch.replaced else None,
     )

@@ -97,11 +97,11 @@ DELETE FROM run_loops WHERE run_id = $1 AND group_id = $2;
 -- name: put_branch
 -- A branch has no row until there is something to say about it.
 INSERT INTO run_branches
-    (run_id, group_id, branch_index, status, abandoned, entered_node_id, arrived_as, output, error)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    (run_id, group_id, branch_index, status, abandoned, entered_node_id, arrived_as, output, error, replaced)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (run_id, group_id, branch_index) DO UPDATE SET
     status = excluded.status, abandoned = excluded.abandoned, entered_node_id = excluded.entered_node_id,
-    arrived_as = excluded.arrived_as, output = excluded.output, error = excluded.error;
+    arrived_as = excluded.arrived_as, output = excluded.output, error = excluded.error, replaced = excluded.replaced;
 
 -- name: put_loop
 INSERT INTO run_loops (run_id, group_id, branch_index, transition_id, count, first_ms)

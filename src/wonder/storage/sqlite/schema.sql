@@ -443,6 +443,7 @@ CREATE TABLE run_branches (
     arrived_as INTEGER NOT NULL,
     output TEXT NOT NULL,
     error TEXT,
+    replaced TEXT,
     PRIMARY KEY (run_id, group_id, branch_index)
 ) STRICT;
 

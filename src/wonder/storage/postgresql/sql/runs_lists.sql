@@ -31,7 +31,7 @@ SELECT run_id, id, node_id, path_id, outer_group_id, outer_index, segments, fire
 FROM run_groups WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON))));
 
 -- name: branches_of_runs
-SELECT run_id, group_id, branch_index, status, abandoned, entered_node_id, arrived_as, output, error
+SELECT run_id, group_id, branch_index, status, abandoned, entered_node_id, arrived_as, output, error, replaced
 FROM run_branches WHERE run_id = ANY (ARRAY(SELECT json_array_elements_text(CAST($1 AS JSON))));
 
 -- name: loops_of_runs
