@@ -173,6 +173,20 @@ async def test_res_6_an_alert_is_told_once_when_its_threshold_is_crossed(spendin
     assert told == [[], [("budget_alert", "project")], [("budget_alert", "workspace")], []]
 
 
+async def test_res_6_a_threshold_below_what_is_spent_already_is_told_with_the_next_call(
+    spending: StoredSpending, time: Time
+) -> None:
+    async def told(cents: int) -> list[Any]:
+        noted = (await spend(spending, tenancy({"alert_threshold_cents": cents}), 0.1, 0.1)).noted
+        return [metadata["threshold_cents"] for _, metadata in noted or []]
+
+    await spend(spending, tenancy(), 0.5, 0.5)
+    await spending.close()
+    assert [await told(cents) for cents in (30, 30, 20, 20, 200)] == [[30], [], [20], [], []]
+    time.ms += 31 * 24 * HOUR_MS
+    assert [await told(cents) for cents in (20, 20, 20)] == [[], [20], []]
+
+
 async def test_res_6_what_nobody_limits_is_added_up_all_the_same(store: Store, spending: StoredSpending) -> None:
     await asyncio.gather(*[spend(spending, tenancy(), 1.0, 0.01) for _ in range(20)])
     await spending.close()
@@ -319,6 +333,20 @@ async def test_res_6_calls_over_the_limit_of_an_hour_wait_and_then_fail(spending
     await spend(spending, of, 0.0, 0.0)
     with pytest.raises(ActionFailed):
         await spend(spending, of, 0.0, 0.0, deadline_ms=time.ms + 50)
+
+
+@pytest.mark.parametrize("budget", [None, {"max_monthly_spend_cents": 100}])
+async def test_res_6_a_limit_of_calls_counts_the_hour_before_it_was_set(
+    spending: StoredSpending, time: Time, budget: Any
+) -> None:
+    for _ in range(3):
+        await spend(spending, tenancy(budget), 0.0, 0.0)
+        time.ms += 1_000
+    await spending.close()
+    with pytest.raises(ActionFailed) as refused:
+        await spend(spending, tenancy(budget, calls=3), 0.0, 0.0, deadline_ms=time.ms + 100)
+    assert refused.value.code == "RATE_LIMITED"
+    await spend(spending, tenancy(budget, calls=4), 0.0, 0.0, deadline_ms=time.ms + 100)
 
 
 async def test_res_6_old_calls_are_forgotten(store: Store, spending: StoredSpending, time: Time) -> None:

@@ -66,19 +66,19 @@ def month_of(now_ms: int) -> str:
 
 
 async def reserve(
-    store: Store, lease: Lease, reservation: Reservation, run_id: str, now_ms: int, calls_max: int | None
+    store: Store, lease: Lease, reservation: Reservation, run_id: str | None, now_ms: int, calls_max: int | None
 ) -> Refused | TooSoon | None:
     """Reserve the worst case of a call, durably; or say why it may not begin, and then nothing was written.
 
-    Raises LeaseLost.
+    What no run asked for is no call that a limit counts. Raises LeaseLost.
     """
     try:
         async with store.transaction() as transaction:
             await check_lease(transaction, lease.fence)
             await _reserve_in_budgets(transaction, reservation)
-            if calls_max is not None:
+            if run_id is not None:
                 await _count_call(transaction, reservation, now_ms, calls_max)
-            ids = (reservation.id, *_ids(reservation), run_id)
+            ids = (reservation.id, *_ids(reservation), run_id or "")
             amount = (reservation.month, reservation.nanousd, lease.owner_id, lease.epoch, now_ms)
             await transaction.execute("insert_reservation", *ids, *amount)
     except _NotNow as error:
@@ -98,11 +98,19 @@ async def _reserve_in_budgets(transaction: Transaction, reservation: Reservation
         raise _NotNow(Refused(refused))
 
 
-async def _count_call(transaction: Transaction, reservation: Reservation, now_ms: int, calls_max: int) -> None:
+async def _count_call(transaction: Transaction, reservation: Reservation, now_ms: int, calls_max: int | None) -> None:
+    """Count a call, also where nothing limits them: a limit that is set later counts the hour before."""
     project_id, _ = _ids(reservation)
-    if until_ms := await calls_full_until(transaction, project_id, calls_max, now_ms):
-        raise _NotNow(TooSoon(until_ms))
+    if calls_max is not None:
+        until_ms = await calls_full_until(transaction, project_id, calls_max, now_ms)
+        if until_ms is not None:
+            raise _NotNow(TooSoon(until_ms))
     await transaction.execute("insert_model_call", project_id, now_ms, reservation.id)
+
+
+def call_rows(calls: Sequence[tuple[str, int, str]]) -> Entry:
+    """Give the statement that counts calls which nothing limits: project, time and an id of each."""
+    return "insert_model_call", [list(call) for call in calls]
 
 
 async def calls_full_until(reader: Reader, project_id: str, calls_max: int, now_ms: int) -> int | None:
@@ -121,26 +129,18 @@ async def charge(store: Store, lease: Lease, reservation: Reservation, nanousd: 
         for budget in sorted(reservation.budgets, key=lambda budget: budget.id):
             row = (budget.id, reservation.month)
             await transaction.execute("charge_spending", *row, reservation.nanousd, nanousd)
-            spent = (await standing(transaction, *row)).spent_nanousd
-            if budget.alert_nanousd is not None and spent - nanousd < budget.alert_nanousd <= spent:
+            alert = budget.alert_nanousd
+            if alert is not None and await transaction.execute("tell_alert", *row, alert):
                 alerts.append(budget)
     return alerts
 
 
-class Lost(NamedTuple):
-    """How many calls were lost, and by project or workspace in which month and from what to what its spending rose."""
-
-    calls: int
-    raised: dict[str, tuple[str, int, int]]
-
-
-async def charge_lost(store: Store, lease: Lease) -> Lost:
+async def charge_lost(store: Store, lease: Lease) -> int:
     """Count the calls of processes that have ended as if they had cost the worst case; say how many there were.
 
     Nobody knows whether they were made, and who was told that a budget holds must not pay more.
     """
     count = 0
-    raised: dict[str, tuple[str, int, int]] = {}
     while True:
         async with store.transaction() as transaction:
             await check_lease(transaction, lease.fence)
@@ -149,13 +149,9 @@ async def charge_lost(store: Store, lease: Lease) -> Lost:
                 await transaction.execute("delete_reservation", id)
                 for scope_id in sorted((text(project_id), text(workspace_id))):
                     await transaction.execute("charge_spending", scope_id, month, nanousd, nanousd)
-                    spent = (await standing(transaction, scope_id, text(month))).spent_nanousd
-                    known_month, before, _ = raised.get(scope_id, ("", 0, 0))
-                    before = before if known_month == month else spent - number(nanousd)
-                    raised[scope_id] = (text(month), before, spent)
         count += len(rows)
         if len(rows) < _AT_ONCE:
-            return Lost(count, raised)
+            return count
 
 
 async def standing(reader: Reader, scope_id: str, month: str) -> Standing:

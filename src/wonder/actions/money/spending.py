@@ -25,6 +25,7 @@ from wonder.storage.spending import (
     Refused,
     Reservation,
     TooSoon,
+    call_rows,
     charge,
     charge_lost,
     month_of,
@@ -65,28 +66,26 @@ class StoredSpending:
         self._store, self._lease, self._clock, self._new_id = store, lease, clock, new_id
         self._lines: dict[str, CallLine] = {}
         self._spent: dict[tuple[str, str], int] = {}
-        self._raised: dict[str, tuple[str, int, int]] = {}
+        self._calls: list[tuple[str, int, str]] = []
         self._is_writing = False
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def recover(self) -> None:
         """Settle what processes before this one have reserved, at its worst case."""
         lost = await charge_lost(self._store, self._lease)
-        self._raised = lost.raised
-        if lost.calls:
-            told = "%d calls of models were under way when their process ended; their worst case counts"
-            log.warning(told, lost.calls)
+        if lost:
+            log.warning("%d calls of models were under way when their process ended; their worst case counts", lost)
 
     @asynccontextmanager
     async def call(self, context: ActionContext, tenancy: Tenancy, worst_case_usd: float) -> AsyncIterator[Call]:
         """Wait in line for a call and reserve what it can cost at most; raises ActionFailed if it may not be made."""
         calls_max = tenancy.project.rate_limits.max_llm_calls_per_hour
         budgets = _budgets(tenancy)
-        self._tell_of_lost(budgets, context)
         is_free = all(budget.is_free for budget in budgets)
         worst, call = to_nanousd(min(worst_case_usd, _FREE_MAX_USD) if is_free else worst_case_usd), Call()
         if calls_max is None and is_free:
             # Nobody limits it: what it costs is added up, and nothing has to be waited for.
+            self._calls.append((tenancy.project_id, self._clock.now_ms(), self._new_id()))
             try:
                 yield call
             finally:
@@ -170,7 +169,7 @@ class StoredSpending:
     async def _try_to_reserve(
         self, reservation: Reservation, context: ActionContext | None, calls_max: int | None
     ) -> Refused | TooSoon | None:
-        run_id, now_ms = context.origin.run_id if context else "", self._clock.now_ms()
+        run_id, now_ms = context.origin.run_id if context else None, self._clock.now_ms()
         # Shielded, because who is cancelled in the middle of it would not know what was written.
         reserving = self._begin(reserve(self._store, self._lease, reservation, run_id, now_ms, calls_max))
         try:
@@ -202,27 +201,19 @@ class StoredSpending:
         for budget in alerts:
             _alert(budget, reservation.month, context)
 
-    def _tell_of_lost(self, budgets: tuple[Budgeted, ...], context: ActionContext) -> None:
-        """Set off the alerts that calls of processes before this one have reached, with the first call after them."""
-        for budget in budgets:
-            if lost := self._raised.pop(budget.id, None):
-                month, before, spent = lost
-                if budget.alert_nanousd is not None and before < budget.alert_nanousd <= spent:
-                    _alert(budget, month, context)
-
     def _add(self, budgets: tuple[Budgeted, ...], nanousd: int) -> None:
         month = month_of(self._clock.now_ms())
         for budget in budgets:
             key = (budget.id, month)
             self._spent[key] = self._spent.get(key, 0) + nanousd
-        if nanousd and not self._is_writing:
+        if not self._is_writing:
             self._is_writing = True
             self._begin(self._write())
 
     async def _write(self) -> None:
         """Add up what was spent without a limit; while one commit is under way, the next sum grows."""
         try:
-            while self._spent:
+            while self._spent or self._calls:
                 await self._insist_on_writing(self._write_sum)
         except LeaseLost:
             return
@@ -231,13 +222,16 @@ class StoredSpending:
 
     async def _write_sum(self) -> None:
         spent, self._spent = self._spent, {}
+        calls, self._calls = self._calls, []
         # In the order in which reservations lock them.
         rows: list[Row] = [(*key, min(total, SUM_MAX_NANOUSD)) for key, total in sorted(spent.items())]
         try:
-            await self._store.commit([("add_spending", rows)], fence=self._lease.fence, independent=True)
+            entries = [("add_spending", rows), call_rows(calls)]
+            await self._store.commit(entries, fence=self._lease.fence, independent=True)
         except LeaseLost:
             raise
         except WonderError:
+            self._calls = calls + self._calls
             for key, nanousd in spent.items():
                 self._spent[key] = self._spent.get(key, 0) + nanousd
             raise

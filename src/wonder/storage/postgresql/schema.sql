@@ -654,6 +654,7 @@ CREATE TABLE spending (
     spent_nanousd BIGINT NOT NULL,
     reserved_nanousd BIGINT NOT NULL,
     extended_nanousd BIGINT NOT NULL,
+    alerted_nanousd BIGINT,
     PRIMARY KEY (scope_id, month)
 );
 
@@ -670,7 +671,7 @@ CREATE TABLE reservations (
     made_ms BIGINT NOT NULL
 );
 
--- When models were called, for the projects that limit how often.
+-- When models were called, for limits of how often, also for those that are set later.
 CREATE TABLE model_calls (
     project_id TEXT NOT NULL,
     at_ms BIGINT NOT NULL,

@@ -28,6 +28,12 @@ UPDATE spending SET reserved_nanousd = reserved_nanousd - $3,
         ELSE spent_nanousd + CAST($4 AS BIGINT) END
 WHERE scope_id = $1 AND month = $2;
 
+-- name: tell_alert
+-- Changes a row if the threshold is reached and was not told: each threshold once a month, also one set afterwards.
+UPDATE spending SET alerted_nanousd = $3
+WHERE scope_id = $1 AND month = $2 AND spent_nanousd >= $3
+    AND (alerted_nanousd IS NULL OR alerted_nanousd <> $3);
+
 -- name: add_spending
 INSERT INTO spending (scope_id, month, spent_nanousd, reserved_nanousd, extended_nanousd) VALUES ($1, $2, $3, 0, 0)
 ON CONFLICT (scope_id, month) DO UPDATE SET spent_nanousd = CASE
@@ -54,7 +60,8 @@ WHERE owner_id <> $1 OR epoch <> $2 ORDER BY id LIMIT $3;
 SELECT at_ms FROM model_calls WHERE project_id = $1 AND at_ms > $2 ORDER BY at_ms DESC LIMIT 1 OFFSET $3;
 
 -- name: insert_model_call
-INSERT INTO model_calls (project_id, at_ms, id) VALUES ($1, $2, $3);
+-- Again with the same id, where only the answer of a commit was lost: it is one call.
+INSERT INTO model_calls (project_id, at_ms, id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
 
 -- name: delete_old_model_calls
 DELETE FROM model_calls WHERE at_ms <= $1;

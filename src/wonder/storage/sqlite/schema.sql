@@ -654,6 +654,7 @@ CREATE TABLE spending (
     spent_nanousd INTEGER NOT NULL,
     reserved_nanousd INTEGER NOT NULL,
     extended_nanousd INTEGER NOT NULL,
+    alerted_nanousd INTEGER,
     PRIMARY KEY (scope_id, month)
 ) STRICT;
 
@@ -670,7 +671,7 @@ CREATE TABLE reservations (
     made_ms INTEGER NOT NULL
 ) STRICT;
 
--- When models were called, for the projects that limit how often.
+-- When models were called, for limits of how often, also for those that are set later.
 CREATE TABLE model_calls (
     project_id TEXT NOT NULL,
     at_ms INTEGER NOT NULL,
