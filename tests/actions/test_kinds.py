@@ -57,7 +57,7 @@ def test_act_10_the_built_in_kinds_are_the_folders_that_have_a_declaration() -> 
     folders = {place.parent for place in (SOURCE / "actions").rglob("declaration.py")}
     assert {_folder(name) for name in KINDS.own} == folders
     assert [KINDS.own[name].kind for name in KINDS.own] == sorted(KINDS.own)
-    assert len(folders) == 17
+    assert len(folders) == 18
 
 
 @pytest.mark.parametrize("name", KINDS.own)

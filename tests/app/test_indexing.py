@@ -289,3 +289,25 @@ async def test_who_waits_is_told_when_the_engine_stops(place: Place) -> None:
     with pytest.raises(ActionFailed) as refused:
         await waiting
     assert (refused.value.code, refused.value.retryable) == ("VECTOR_INDEX_CHANGED", True)
+
+
+async def test_act_6_an_index_without_auto_index_is_filled_on_demand(place: Place) -> None:
+    """Each time with what is new or has changed since."""
+    for number in range(40):
+        await place.write(f"{number:03}", f"note {number}")
+    index = await place.index(auto_index=False)
+    async with place.indexing() as indexing:
+        await indexing.caught_up(index)
+        assert await found(indexing, index) == []
+        await asyncio.gather(indexing.fill(index), indexing.fill(index))
+        assert len(await found(indexing, index)) == 40
+        indexing.wrote(await place.write("040", "note 40"))
+        await indexing.caught_up(index)
+        assert len(await found(indexing, index)) == 40
+        indexing.begin_to_fill(index)
+
+        async def filled() -> bool:
+            return len(await found(indexing, index)) == 41
+
+        await until(filled)
+    assert Counter(place.peer.texts) == Counter(f"note {number}" for number in range(41))

@@ -113,6 +113,60 @@ async def test_act_5_a_sub_workflow_has_its_callers_artifacts_if_it_inherits_the
     assert seen == wanted
 
 
+def reads(implementation: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Make a node that reads an artifact, and gives its content."""
+    fields.setdefault("output_mapping", {"output.read": "$.content"})
+    return {"action": {"kind": "read_artifact", "implementation": implementation}, **fields}
+
+
+@pytest.mark.parametrize("inherit", [True, False])
+async def test_act_6_a_run_reads_what_a_node_of_its_own_or_its_caller_stored(
+    store_url: str, tmp_path: Path, inherit: bool
+) -> None:
+    """ACT-5: what is inherited, and nothing else; the nearest run first."""
+    call = waits("workflow_call", {"workflow_def_id": "inner", "inherit_artifacts": inherit}) | {
+        "output_mapping": {"output.read": "$.read"}
+    }
+    inner = bundle("inner", {"read": reads({"node": "write"})})["workflow"]
+    del inner["name"]
+    outer = bundle("outer", {"write": writes({"content": "outer"}), "call": call}, line("write", "call"))
+    own_nodes = {"write": writes({"content": {"a": [1]}}), "read": reads({"node": "write", "encoding": "json"})}
+    async with open_wonder(store_url, objects=f"file://{tmp_path}/objects") as wonder:
+        run = await wonder.start(await wonder.deploy({**outer, "workflows": {"inner": inner}}))
+        result: Any = await run.wait()
+        if inherit:
+            assert result.output == {"read": "outer"}, result.error
+        else:
+            assert "no node 'write' has stored an artifact in this run" in result.error["message"]
+        own = bundle("own", own_nodes, line("write", "read"))
+        result = await (await wonder.start(await wonder.deploy(own))).wait()
+        assert result.output == {"read": {"a": [1]}}, result.error
+    await assert_sound(store_url)
+
+
+@pytest.mark.parametrize(
+    ("content", "implementation", "expected"),
+    [
+        ("text", {"artifact_id": "{{id}}"}, "text"),
+        ("text", {"artifact_id": "{{id}}", "encoding": "base64"}, "dGV4dA=="),
+        ("[1", {"artifact_id": "{{id}}", "encoding": "json"}, "NOT_JSON"),
+        ("x", {"artifact_id": "01NOTHERE"}, "ARTIFACT_NOT_FOUND"),
+        ("x" * 10_000_001, {"artifact_id": "{{id}}"}, "ARTIFACT_TOO_LARGE"),
+    ],
+    ids=["text", "base64", "not JSON", "not there", "too large"],
+)
+async def test_act_6_an_artifact_is_read_by_its_id(
+    tmp_path: Path, content: str, implementation: dict[str, Any], expected: str
+) -> None:
+    writing = writes({"content": content}, output_mapping={"state.id": "$.artifact_id"})
+    nodes = {"write": writing, "read": reads(implementation, input_mapping={"id": "$.state.id"})}
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}}
+    definition = bundle("by-id", nodes, line("write", "read"), context_schema=schema)
+    async with open_wonder(f"sqlite:///{tmp_path}/wonder.db", objects=f"file://{tmp_path}/objects") as wonder:
+        result: Any = await (await wonder.start(await wonder.deploy(definition))).wait()
+        assert (result.output["read"] if result.output else result.error["code"]) == expected
+
+
 async def test_act_7_commands_and_files_work_in_a_run(store_url: str, tmp_path: Path) -> None:
     """RES-6: as soon as the workspace allows it and the project has a folder."""
     from support.systems import settle

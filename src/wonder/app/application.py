@@ -23,6 +23,7 @@ from wonder.coordinator.orders import (
     CancelRun,
     FireSchedule,
     ForkRun,
+    IndexVectors,
     PauseRun,
     ResumeRun,
     RetryRun,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from wonder.app.engine_claim import EngineClaim
     from wonder.definitions.faults import Fault
     from wonder.definitions.loading import Loaded
+    from wonder.definitions.records.resources import VectorIndex
     from wonder.definitions.records.workflows import Workflow
     from wonder.engine.decisions import EndRun
     from wonder.observe.watching import Progress
@@ -187,6 +189,17 @@ class Application(OpenProject):
 
         schedule = (await find_schedule(self.store, self.home.project_id, name)).schedule
         return self._started(await self.order(FireSchedule(schedule_id=schedule.id)))
+
+    async def index_vectors(self, index: "VectorIndex") -> bool:
+        """Embed what is missing in a vector index; give whether it is done, which another process may have only begun.
+
+        Raises ActionFailed where it can't be done, and NoVectors.
+        """
+        if (engine := self.engine) and engine.indexing:
+            await engine.indexing.fill(index)
+            return True
+        await self.order(IndexVectors(index_id=index.id))
+        return False
 
     async def cancel(self, run_id: str, reason: str | None = None) -> None:
         """End a run; raises NotFound or RunNotLive."""

@@ -120,6 +120,7 @@ class Engine:
             function_sources=functions.sources,
             has_function=functions.may_have,
             news=news,
+            index_vectors=self.indexing.begin_to_fill if self.indexing else None,
         )
         self.coordinator = self.collaborators.coordinator
         self.retention = Retention(store, lease, objects, now_ms, artifacts=self._artifacts, vectors=vectors)

@@ -22,7 +22,7 @@ COMMANDS = {
     "prompts": "list and show stored prompts",
     "models": "list and show the models of the project",
     "artifact-types": "list and show stored types of artifacts",
-    "vectors": "list and show the vector indexes of the project",
+    "vectors": "list and show the vector indexes of the project, and fill them",
     "runs": "list and show runs, their events and contexts; cancel, pause, resume, retry or fork them",
     "inbox": "list the questions that runs ask people",
     "answer": "answer a question from the inbox",

@@ -1,8 +1,60 @@
-"""List and show the vector indexes of the project."""
+"""List, show and fill the vector indexes of the project.
 
+An index with `auto_index: true` is filled by itself. `index` fills one without it, with the artifacts that there are.
+
+  wonder vectors index notes
+"""
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+
+from wonder.app.opening import open_wonder
+from wonder.cli.output import color, print_output, visible
+from wonder.cli.settings import (
+    add_objects_option,
+    add_project_options,
+    database_setting,
+    objects_setting,
+    tenant_setting,
+)
 from wonder.cli.stored import StoredCommands
+from wonder.cli.subcommands import add_command, add_json_option
 from wonder.operations.stored import VECTORS
+from wonder.operations.vector_indexes import FillIndex, fill_index
 
-_COMMANDS = StoredCommands(VECTORS)
-configure = _COMMANDS.configure
-run = _COMMANDS.run
+_STORED = StoredCommands(VECTORS)
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Take list, show or index."""
+    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | index")
+    _STORED.add_to(commands)
+    fill = add_command(
+        commands,
+        "index",
+        "embed the artifacts that an index is missing",
+        "Only what is new or has changed is embedded. If another process runs the engine, that one does it in the\n"
+        "background.",
+    )
+    fill.add_argument("name", metavar="NAME", help="the name or id of the index")
+    add_objects_option(fill)
+    add_json_option(fill)
+    add_project_options(fill)
+
+
+def run(given: Namespace) -> int:
+    """Run one of the commands."""
+    return asyncio.run(_fill(given)) if given.command == "index" else _STORED.run(given)
+
+
+async def _fill(given: Namespace) -> int:
+    url, objects = database_setting(given.db).value, objects_setting(given.objects)
+    async with open_wonder(url, runs="none", objects=objects, **tenant_setting(given)) as wonder:
+        filled = await fill_index(wonder, FillIndex(name=given.name))
+    if given.json:
+        print_output(filled)
+    elif filled.done:
+        print(f"{color('good', '✓')} {visible(filled.name)}: all artifacts of its types are embedded")
+    else:
+        print(f"{color('good', '✓')} {visible(filled.name)}: the process that runs the engine has begun to fill it")
+    return 0

@@ -21,6 +21,7 @@ from wonder.coordinator.triggering import Triggers
 from wonder.coordinator.unloaded import Unloaded
 from wonder.coordinator.worker import Worker
 from wonder.definitions.records.actions import ActionDef
+from wonder.definitions.records.resources import VectorIndex
 from wonder.engine.decisions import AwaitEvent, ControlChild, EndRun, FireTriggers, RetryRun, StartChild
 from wonder.errors import WonderError
 from wonder.storage.runs.leases import Lease
@@ -43,6 +44,7 @@ class Collaborators:
         function_sources: Sequence[str] = (),
         has_function: Callable[[str], bool] = lambda _: True,
         news: EngineNews | None = None,
+        index_vectors: Callable[[VectorIndex], None] | None = None,
     ) -> None:
         """Make them.
 
@@ -63,7 +65,9 @@ class Collaborators:
         self.triggers = Triggers(coordinator, starter, self._retries, families)
         self.recovery = Recovery(coordinator, starter, self.calls, self.outside, self.triggers, has_function)
         self.scheduler = Scheduler(coordinator, starter, self.outside)
-        self.orders = Orders(coordinator, starter, self.outside, self.forker, self.scheduler, function_sources)
+        self.orders = Orders(
+            coordinator, starter, self.outside, self.forker, self.scheduler, function_sources, index_vectors
+        )
 
     def start_child(self, run: LiveRun, order: StartChild) -> None:
         """Start a sub-workflow."""

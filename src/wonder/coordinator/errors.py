@@ -112,3 +112,12 @@ class CommitFailed(WonderError):
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"what was decided could not be stored: {type(error).__name__}: {error}; please report this")
         self.error = error
+
+
+class NoVectors(WonderError):
+    """An engine without vectors was asked to fill a vector index."""
+
+    code = "NO_VECTORS"
+
+    def __init__(self) -> None:
+        super().__init__("the process that runs the engine has no vectors; run it with the engine of a database")

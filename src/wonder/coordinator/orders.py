@@ -67,6 +67,13 @@ class FireSchedule(Order, frozen=True, kw_only=True):
     schedule_id: str
 
 
+class IndexVectors(Order, frozen=True, kw_only=True):
+    """Embed what is missing in a vector index; it has begun when this is answered."""
+
+    kind = "index_vectors"
+    index_id: str
+
+
 class CancelRun(Order, frozen=True, kw_only=True):
     """End a run with all that is live in it."""
 
@@ -110,7 +117,16 @@ class SendEvent(Order, frozen=True, kw_only=True):
 
 
 AnyOrder: TypeAlias = (
-    StartRun | RetryRun | ForkRun | FireSchedule | CancelRun | PauseRun | ResumeRun | AnswerItem | SendEvent
+    StartRun
+    | RetryRun
+    | ForkRun
+    | FireSchedule
+    | CancelRun
+    | PauseRun
+    | ResumeRun
+    | AnswerItem
+    | SendEvent
+    | IndexVectors
 )
 ORDERS: dict[str, type[AnyOrder]] = {order.kind: order for order in get_args(AnyOrder)}
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from wonder.coordinator.coordinator import Coordinator
-from wonder.coordinator.errors import EngineStopped
+from wonder.coordinator.errors import EngineStopped, NoVectors
 from wonder.coordinator.forking import Forker
 from wonder.coordinator.orders import (
     AnswerItem,
@@ -13,6 +13,7 @@ from wonder.coordinator.orders import (
     CancelRun,
     FireSchedule,
     ForkRun,
+    IndexVectors,
     PauseRun,
     ResumeRun,
     RetryRun,
@@ -23,6 +24,7 @@ from wonder.coordinator.orders import (
 from wonder.coordinator.outside import Also, Outside
 from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
+from wonder.definitions.records.resources import VectorIndex
 from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
@@ -48,9 +50,10 @@ class Orders:
         forker: Forker,
         scheduler: Scheduler,
         function_sources: Sequence[str] = (),
+        index_vectors: Callable[[VectorIndex], None] | None = None,
     ) -> None:
         self._coordinator, self._starter, self._outside, self._forker = coordinator, starter, outside, forker
-        self._scheduler = scheduler
+        self._scheduler, self._index_vectors = scheduler, index_vectors
         self._function_sources = list(function_sources)
         self._under_way: set[str] = set()
         # Those that are done since the last look began: what it reads may be from before, and still have them.
@@ -92,6 +95,12 @@ class Orders:
                 return {"run_id": await forked}
             case FireSchedule():
                 return {"run_id": await self._scheduler.fire(order.schedule_id, also=started, is_ours=is_ours)}
+            case IndexVectors():
+                index = await load_own_resource(self._coordinator.store, VectorIndex, project_id, order.index_id)
+                if self._index_vectors is None:
+                    raise NoVectors()
+                self._index_vectors(index)
+                await self._answer(also)
             case CancelRun():
                 await self._outside.cancel(order.run_id, order.reason, also=also)
             case PauseRun():
@@ -117,10 +126,17 @@ class Orders:
                 await load_own_schedule(store, project_id, order.schedule_id)
             case AnswerItem():
                 await load_own_item(store, project_id, order.item_id)
-            case StartRun() | SendEvent():
-                pass  # A start loads its workflow for the project, and an event belongs to it.
+            case StartRun() | SendEvent() | IndexVectors():
+                pass  # A start loads its workflow for the project, an index likewise, and an event belongs to it.
             case _:
                 assert_never(order)
+
+    async def _answer(self, also: Also | None) -> None:
+        """Write down the answer to an order that changes no run."""
+        if also:
+            also(self._coordinator.commits.batch)
+            self._coordinator.commits.touch()
+            await self._coordinator.durable()
 
     async def _send(self, order: SendEvent, project_id: str, also: Also | None) -> None:
         await self._outside.send_event(

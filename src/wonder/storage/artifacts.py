@@ -107,6 +107,14 @@ async def artifacts_of_run(
     return _page(await reader.fetch_named("artifacts_of_runs", runs, before, limit + 1), limit)
 
 
+async def newest_artifact_of_node(reader: Reader, run_id: str, node: str) -> Artifact | None:
+    """Find what a node has stored last: in the run itself, or else in the nearest run that it inherits from (ACT-5)."""
+    for id in await _with_inherited(reader, run_id):
+        if rows := await reader.fetch_named("newest_artifact_of_node", id, node):
+            return _artifact(rows[0])
+    return None
+
+
 async def _with_inherited(reader: Reader, run_id: str) -> list[str]:
     """Give the run, its caller if its artifacts are inherited, the caller's caller likewise, and so on."""
     header = await load_header(reader, run_id)

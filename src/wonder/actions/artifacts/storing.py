@@ -1,4 +1,7 @@
-"""Storing what actions make for good: content into the object store first, then a row that says what it is (ACT-6)."""
+"""Storing what actions make for good, and reading it back (ACT-6).
+
+Content goes into the object store first, then a row is written that says what it is.
+"""
 
 import asyncio
 import logging
@@ -11,9 +14,9 @@ from wonder.backoff import insist
 from wonder.clock import Clock
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
-from wonder.objects.errors import ObjectsUnavailable, ObjectTooLarge
-from wonder.objects.store import Content, Objects, StoredObject
-from wonder.storage.artifacts import Artifact, artifact_id, put_artifact
+from wonder.objects.errors import ObjectDamaged, ObjectMissing, ObjectsUnavailable, ObjectTooLarge
+from wonder.objects.store import Content, Objects, StoredObject, read_whole
+from wonder.storage.artifacts import Artifact, artifact_id, load_artifact, newest_artifact_of_node, put_artifact
 from wonder.storage.errors import (
     ConnectionLost,
     DatabaseBusy,
@@ -22,6 +25,7 @@ from wonder.storage.errors import (
     LeaseLost,
     WriteRefused,
 )
+from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.leases import Lease
 from wonder.storage.store import Store
 
@@ -160,6 +164,39 @@ class Artifacts:
             )
             await self._write_down(artifact)
         return artifact.id
+
+    async def find(self, origin: Origin, artifact_id: str) -> Artifact:
+        """Find an artifact of the run's project; raises ActionFailed, also for one of another project (INV-7)."""
+        try:
+            return await load_artifact(self._store, origin.project_id, artifact_id)
+        except NotFound:
+            message = f"there is no artifact {artifact_id[:100]!r} in this project; check where the id comes from"
+            raise ActionFailed("ARTIFACT_NOT_FOUND", message) from None
+
+    async def newest_of_node(self, origin: Origin, node: str) -> Artifact:
+        """Find what a node has stored last, in this run or in one whose artifacts it inherits; raises ActionFailed."""
+        found = await newest_artifact_of_node(self._store, origin.run_id, node)
+        if found is None:
+            message = (
+                f"no node {node!r} has stored an artifact in this run, or in one that it inherits artifacts from "
+                "(inherit_artifacts of the workflow_call); let it run before"
+            )
+            raise ActionFailed("ARTIFACT_NOT_FOUND", message)
+        return found
+
+    async def read(self, artifact: Artifact, bytes_max: int) -> bytes:
+        """Read the content of an artifact; raises ActionFailed."""
+        try:
+            return await read_whole(self.objects, artifact.storage_key, size_max=bytes_max)
+        except ObjectTooLarge as error:
+            message = (
+                f"the artifact {artifact.id} has {artifact.size_bytes:,} bytes, and at most {bytes_max:,} are read"
+            )
+            raise ActionFailed("ARTIFACT_TOO_LARGE", message, details={"size_max": bytes_max}) from error
+        except ObjectsUnavailable as error:
+            raise ActionFailed(error.code, str(error), retryable=error.passing) from error
+        except (ObjectMissing, ObjectDamaged) as error:
+            raise ActionFailed(error.code, str(error)) from error
 
     async def _put(self, content: Content, size_max: int | None) -> StoredObject:
         try:

@@ -20,3 +20,7 @@ SELECT * FROM artifacts WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT
 -- name: artifact_contents
 -- What a backup has to have: every content that an artifact names, once, page by page.
 SELECT DISTINCT storage_key, size_bytes FROM artifacts WHERE storage_key > $1 ORDER BY storage_key LIMIT $2;
+
+-- name: newest_artifact_of_node
+-- What a step has stored: an output that was too large for an event belongs to no step.
+SELECT * FROM artifacts WHERE run_id = $1 AND node = $2 AND step <> '' ORDER BY created_ms DESC, id DESC LIMIT 1;

@@ -1,0 +1,1 @@
+"""`read_artifact`: reads the content of an artifact."""
