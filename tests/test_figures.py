@@ -18,6 +18,7 @@ FUNCTION_LINES_MAX = 60
 # What SQL is made in while Wonder runs, because its tables, columns or roles are not known before.
 GENERATES_SQL = {
     "checker/contexts.py",  # reads the generated context tables, and shares no code with what makes them
+    "storage/copying.py",  # copies tables whose columns it asks the database for
     "storage/postgresql/commits.py",  # makes one statement of the named ones of a commit
     "storage/postgresql/querying.py",  # measures the rows of a query that a user wrote
     "storage/postgresql/reader_role.py",  # grants tables to a role

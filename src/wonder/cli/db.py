@@ -1,4 +1,4 @@
-"""Migrate, check, repair or shrink the database, trust it, or create a read-only role for queries."""
+"""Migrate, check, repair, shrink or copy the database, trust it, or create a read-only role for queries."""
 
 import asyncio
 import sys
@@ -12,7 +12,17 @@ from wonder.cli.output import color, count, print_output, visible, visible_lines
 from wonder.cli.run_headers import shown_time
 from wonder.cli.settings import add_database_option, database_setting, found_database
 from wonder.cli.subcommands import add_command, add_json_option
-from wonder.operations.databases import Loss, Progress, Repair, check_with_progress, migrate_database, repair, trust
+from wonder.operations.databases import (
+    CopyTo,
+    Loss,
+    Progress,
+    Repair,
+    check_with_progress,
+    copy_with_progress,
+    migrate_database,
+    repair,
+    trust,
+)
 from wonder.operations.declaring import NoInput, Place
 
 _RUNS_SHOWN = 20
@@ -30,6 +40,12 @@ _DETAILS = {
         "results are lost. Exit status: 0 if nothing is missing or the loss was accepted, 1 if not."
     ),
     "shrink": SHRINK_DETAILS,
+    "copy": (
+        "All rows are copied in one transaction: as a whole or not at all. The target must be empty, and no process\n"
+        "may run the engine of either. The copy is then checked as `wonder db check` does. The content of artifacts\n"
+        "stays where it is: name that place with --objects when you use the copy. Vectors are computed again.\n\n"
+        "  wonder db copy sqlite:///.wonder/wonder.db postgresql://wonder@db.example.com/wonder"
+    ),
     "trust": (
         "A database that you did not create, such as one that came with a repository, is not used until you trust it,\n"
         "because its settings and approvals could let programs run as you."
@@ -42,20 +58,25 @@ _DETAILS = {
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take migrate, check, repair, shrink, trust or grant-reader."""
-    metavar = "migrate | check | repair | shrink | trust | grant-reader"
+    """Take migrate, check, repair, shrink, copy, trust or grant-reader."""
+    metavar = "migrate | check | repair | shrink | copy | trust | grant-reader"
     commands = parser.add_subparsers(dest="command", required=True, metavar=metavar)
     for name, text in (
         ("migrate", "update the tables of the database to this version of Wonder"),
         ("check", "check the database for damage and inconsistent data"),
         ("repair", "show the results that a damaged journal has lost, and optionally continue without them"),
         ("shrink", "remove runs and archive logs that are older than the settings say"),
+        ("copy", "copy an SQLite database to an empty PostgreSQL database"),
         ("trust", "declare that the SQLite database in the working directory is yours"),
         ("grant-reader", "create the PostgreSQL role that `wonder query` uses"),
     ):
         command = add_command(commands, name, text, _DETAILS[name])
         add_json_option(command)
-        add_database_option(command)
+        if name == "copy":
+            command.add_argument("source", metavar="SOURCE", help="the URL of the SQLite database")
+            command.add_argument("target", metavar="TARGET", help="the URL of the PostgreSQL database")
+        else:
+            add_database_option(command)
         if name == "repair":
             command.add_argument("--accept-loss", action="store_true", help="continue without the lost results")
         if name == "shrink":
@@ -121,6 +142,20 @@ async def _repair(given: Namespace) -> int:
     return 0 if repaired.loss is None or repaired.accepted else 1
 
 
+async def _copy(given: Namespace) -> int:
+    copied = await copy_with_progress(Place(given.source), CopyTo(target=given.target))
+    if given.json:
+        print_output(copied)
+    else:
+        for one in copied.check.findings:
+            print(f"{color(one.severity, one.severity)} {one.type}: {visible_lines(one.message)}")
+        rows, tables = sum(copied.tables.values()), len(copied.tables)
+        mark = color("good", "✓") if copied.check.sound else color("error", "✗")
+        said = f"{count(rows, 'row')} of {count(tables, 'table')} copied, {count(copied.check.runs, 'run')} checked"
+        print(f"{mark} {copied.check.database}: {said}")
+    return 0 if copied.check.sound else 1
+
+
 async def _trust(given: Namespace) -> int:
     trusted = await trust(Place(found_database(given.db).value), NoInput())
     if given.json:
@@ -157,6 +192,7 @@ _COMMANDS = {
     "check": _check,
     "repair": _repair,
     "shrink": run_shrink,
+    "copy": _copy,
     "trust": _trust,
     "grant-reader": run_grant_reader,
 }

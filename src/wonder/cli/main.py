@@ -40,7 +40,7 @@ COMMANDS = {
     "metrics": "show the metrics that workflows have emitted, with plots",
     "artifacts": "list and show the artifacts that runs have stored, and get their content",
     "query": "run a read-only SQL query over runs, events and contexts",
-    "db": "migrate, check, repair or shrink the database",
+    "db": "migrate, check, repair, shrink or copy the database",
     "backup": "make a verified backup of the database and of artifacts, while runs continue",
     "restore": "restore a backup into a new database, or verify a backup",
     "doctor": "show the settings, and check the database and the tools that workflows use",

@@ -188,3 +188,34 @@ async def _tell(store: Store, checked: Count, on_progress: Progress) -> None:
     while True:
         await asyncio.sleep(_TELL_SECONDS)
         on_progress(checked.runs, total)
+
+
+class CopyTo(Input, frozen=True):
+    """Where to copy a database to."""
+
+    target: str
+    """The URL of an empty PostgreSQL database."""
+
+
+class CopiedDatabase(Output, frozen=True):
+    """What was copied, and what the checker says of the copy."""
+
+    tables: dict[str, int]
+    """How many rows each table has."""
+    check: DatabaseCheck
+
+
+@database_operation("database.copy", role="admin", changes=True)
+async def copy(place: Place, given: CopyTo) -> CopiedDatabase:
+    """Copy an SQLite database to an empty PostgreSQL database, as a whole or not at all, and check the copy."""
+    return await copy_with_progress(place, given)
+
+
+async def copy_with_progress(
+    place: Place, given: CopyTo, on_progress: Callable[[str, int], None] = lambda table, rows: None
+) -> CopiedDatabase:
+    """Copy a database, and report each table."""
+    from wonder.app.copying import copy_database  # brings the engine, which the other commands here do without
+
+    tables = await copy_database(place.url, given.target, on_progress)
+    return CopiedDatabase(tables=tables, check=await check_with_progress(Place(given.target)))

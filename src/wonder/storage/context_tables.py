@@ -46,7 +46,7 @@ async def make_context_tables(
     else:
         rows = [(name, *of, SHARED_LAYOUT_FORMAT, at) for name in names]
         await transaction.execute_many("register_shared_context_table", rows)
-    await (_store_view if is_stored else _keep_view)(transaction, dialect, plan, view, of, at)
+    await (store_view if is_stored else _keep_view)(transaction, dialect, plan, view, of, at)
     if dialect == "postgresql":
         await grant_to_readers(transaction, [*names, view])
 
@@ -100,9 +100,10 @@ async def _view_name(transaction: Transaction, name: str, id: str) -> str:
     return whole_name(f"context_{id[-8:].lower()}_{name}")
 
 
-async def _store_view(
+async def store_view(
     transaction: Transaction, dialect: Dialect, plan: ContextPlan, view: str, of: tuple[str, int], at: str
 ) -> None:
+    """Make a view that is in the catalogue, and note whose it is."""
     for statement in plan.view(dialect, view, of):
         await transaction.run(statement)
     await register_context_tables(transaction, *of, [view], at=at, kind="view")

@@ -54,3 +54,12 @@ SELECT views.table_name, views.workflow_def_id, views.workflow_def_version,
 FROM context_tables AS views JOIN workflow_defs
     ON workflow_defs.id = views.workflow_def_id AND workflow_defs.version = views.workflow_def_version
 WHERE views.kind = 'view' ORDER BY views.table_name;
+
+-- name: all_context_views
+-- The newest view of each name, in the catalogue or kept for queries.
+SELECT table_name, workflow_def_id, workflow_def_version, created_at FROM context_tables WHERE kind = 'view'
+UNION ALL
+SELECT name, workflow_def_id, workflow_def_version, created_at FROM query_views;
+
+-- name: all_workflow_versions
+SELECT id, version FROM workflow_defs ORDER BY id, version;

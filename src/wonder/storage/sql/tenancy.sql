@@ -142,3 +142,6 @@ SELECT id, name FROM projects WHERE workspace_id = $1 AND archived_at IS NULL OR
 -- tables: projects, libraries
 -- The workspace of an owner; a public library has none.
 SELECT workspace_id FROM {table} WHERE id = $1;
+
+-- name: any_workspace
+SELECT 1 FROM workspaces LIMIT 1;

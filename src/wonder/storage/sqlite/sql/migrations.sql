@@ -7,3 +7,7 @@ SELECT 1 FROM sqlite_schema WHERE type IN ('table', 'view') AND name = $1 COLLAT
 -- name: lock_migrations
 -- Nothing to do: the transaction itself is the lock.
 SELECT 1;
+
+-- name: key_of_table
+-- The columns of its primary key, in order.
+SELECT name FROM pragma_table_info($1) WHERE pk > 0 ORDER BY pk;
