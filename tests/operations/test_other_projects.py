@@ -39,6 +39,7 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "artifacts.list": [{}, {"run_id": RUN}],
     "artifacts.show": [{"artifact_id": ARTIFACT}],
     "definitions.deploy": [{"files": [{"text": FILE}]}],
+    "definitions.deploy_public": [{"files": [{"text": FILE}]}],
     "definitions.schema": [{}],
     "definitions.validate": [{"files": [{"text": FILE}]}],
     "engine.status": [{}, {"run_ids": [RUN]}],
@@ -48,6 +49,10 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "inbox.show": [{"item_id": ITEM}],
     "kinds.list": [{}],
     "kinds.show": [{"kind": "python"}],
+    "libraries.create": [{"name": "lib"}],
+    "libraries.create_public": [{"name": "public-lib"}],
+    "libraries.list": [{}],
+    "libraries.show": [{"name": RUN}],
     "logs.follow": [{"run_id": RUN, "until_ms": 1}],
     "logs.list": [{}, {"run_id": RUN}],
     "mcp.allow": [{"server": SERVER}, {"server": f"{MARK}-server"}],
@@ -117,7 +122,14 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "workflows.show": [{"name": WORKFLOW}, {"name": DEFINITION}],
 }
 # Those that say in other words that there is no such thing: with a list that does not have it, or a fault of a file.
-OTHER_WORDS = {"definitions.deploy", "definitions.validate", "engine.status", "mcp.forget", "mcp.tools"} | {
+OTHER_WORDS = {
+    "definitions.deploy",
+    "definitions.deploy_public",
+    "definitions.validate",
+    "engine.status",
+    "mcp.forget",
+    "mcp.tools",
+} | {
     *("schedules.create", "settings.set"),
 }
 # What is asked of the database itself, by who operates it, and concerns all projects.

@@ -109,8 +109,12 @@ async def store_definition(
     allow_mcp: Collection[str] = (),
     kind: "McpToolKind | None" = None,
     for_runs: bool = False,
+    public: bool = False,
 ) -> "tuple[Deployed, list[Fault]]":
-    """Check and store a definition; give what it has become and its warnings, or raise DefinitionRefused."""
+    """Check and store a definition; give what it has become and its warnings, or raise DefinitionRefused.
+
+    The libraries of a `public` one are public; raises NotPublic.
+    """
     # Only to store definitions, as in `read_definition`.
     from wonder.storage.deploying import deploy_bundle
 
@@ -128,5 +132,6 @@ async def store_definition(
         clock=project.clock,
         new_id=project.new_id,
         allow_mcp=allow_mcp,
+        public=public,
     )
     return deployed, warnings

@@ -31,6 +31,11 @@ def configure(parser: ArgumentParser) -> None:
         "files", nargs="+", metavar="FILE", help="a definition file in YAML or JSON; - for standard input"
     )
     add_json_option(parser)
+    parser.add_argument(
+        "--public",
+        action="store_true",
+        help="store the libraries of the files, which have nothing else, as public ones",
+    )
     add_allow_mcp_option(parser)
     add_project_options(parser)
 
@@ -43,7 +48,7 @@ def run(given: Namespace) -> int:
 
 async def _run(given: Namespace, files: list[DefinitionFile]) -> int:
     async with open_app(database_setting(given.db).value, **tenant_setting(given)) as app:
-        deployment = await deploy_files(app, files, given.allow_mcp)
+        deployment = await deploy_files(app, files, given.allow_mcp, public=given.public)
         if given.json:
             print_output(deployment)
         else:

@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": "run the engine for all runs, schedules and triggers until it is stopped",
     "actions": "list and show the available kinds of action, with an example of each, and the stored actions",
     "secrets": "store, list and delete secrets (API keys, passwords), and rotate their encryption key",
+    "libraries": "create and list libraries of shared definitions, and show what they hold",
     "projects": "create, list, rename, archive and restore the projects of a workspace",
     "workspaces": "create, list, rename, archive and restore workspaces",
     "project": "show and change the settings of the project: budget, limits, defaults",
@@ -205,6 +206,7 @@ _LISTS = {
     "workspace": "workspaces list",
     "archived workspace": "workspaces list --archived",
     "project": "projects list",
+    "library": "libraries list",
     "archived project": "projects list --archived",
 }
 

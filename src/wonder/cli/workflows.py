@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     show = add_command(commands, "show", "show a workflow: its graph or its source, and its versions")
     show.add_argument(
         "workflow",
-        metavar="NAME[@VERSION]",
+        metavar="[LIBRARY/]NAME[@VERSION]",
         type=_name_and_version,
         help="a workflow, and optionally a version, as in orders@2 (default: the newest)",
     )
@@ -150,9 +150,12 @@ def _time(at: str) -> str:
 
 def _name_and_version(text: str) -> tuple[str, int | None]:
     reference = parse_reference("workflow", text, ())
-    if reference is None or reference.library:
-        raise ArgumentTypeError(f"'{text}' is not a valid workflow name; write NAME or NAME@VERSION, as in greet@2")
-    return reference.name, reference.version
+    if reference is None:
+        raise ArgumentTypeError(
+            f"'{text}' is not a valid workflow name; write NAME, NAME@VERSION or LIBRARY/NAME, as in greet@2"
+        )
+    library = f"{reference.library}/" if reference.library else ""
+    return f"{library}{reference.name}", reference.version
 
 
 def _version_number(text: str) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from msgspec import UNSET, UnsetType, field
 
 from wonder.app.application import Application
-from wonder.app.deploying import compile_definition, load_catalog_for
+from wonder.app.deploying import compile_definition, load_catalog_for, store_definition
 from wonder.definitions.faults import DefinitionRefused, Fault, has_errors
 from wonder.definitions.loading import Loaded
 from wonder.operations.declaring import Input, operation
@@ -98,6 +98,13 @@ async def deploy(application: Application, given: GivenFiles) -> Deployment:
     return await deploy_files(application, files, given.allow_mcp)
 
 
+@operation("definitions.deploy_public", role="admin", changes=True)
+async def deploy_public(application: Application, given: GivenFiles) -> Deployment:
+    """Check definition files that have only libraries, and store these as public ones, with versions."""
+    files = [read_definition(one.name, one.text.encode()) for one in given.files]
+    return await deploy_files(application, files, given.allow_mcp, public=True)
+
+
 async def check_loaded(application: Application, loaded: Loaded, allow_mcp: Collection[str]) -> list[Fault]:
     """Compile and check a definition that was read; what it names but does not hold is looked up."""
     compiled = await compile_definition(application, loaded, allow_mcp=allow_mcp)
@@ -118,7 +125,9 @@ def validation_of(files: list[DefinitionFile]) -> Validation:
     return Validation(valid=all(one.valid for one in checked), files=checked)
 
 
-async def deploy_files(application: Application, files: list[DefinitionFile], allow_mcp: Collection[str]) -> Deployment:
+async def deploy_files(
+    application: Application, files: list[DefinitionFile], allow_mcp: Collection[str], *, public: bool = False
+) -> Deployment:
     """Store files that were read, as far as they can be; each one's faults are what deploying it has found."""
     loaded = [file.loaded for file in files if file.loaded]
     results = []
@@ -127,7 +136,10 @@ async def deploy_files(application: Application, files: list[DefinitionFile], al
         if file.loaded:
             allowed = allowed_for(file.loaded, loaded, allow_mcp)
             try:
-                deployed, file.faults = await application.deploy_loaded(file.loaded, allow_mcp=allowed)
+                if public:
+                    deployed, file.faults = await store_definition(application, file.loaded, public=True)
+                else:
+                    deployed, file.faults = await application.deploy_loaded(file.loaded, allow_mcp=allowed)
             except DefinitionRefused as refusal:
                 file.faults = list(refusal.faults)
         results.append(_deployed_file(file, deployed))

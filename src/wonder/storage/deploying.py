@@ -25,6 +25,7 @@ from wonder.storage.definitions import Definition, Owner, StoredVersion, add_tri
 from wonder.storage.named_resources import ensure_resource, find_resource, put_resource
 from wonder.storage.names import ids_of_names
 from wonder.storage.phase_forms import put_phase_form
+from wonder.storage.public_libraries import check_public
 from wonder.storage.resource_errors import NotFound, ServerFixed
 from wonder.storage.schedules import put_schedule
 from wonder.storage.store import Dialect, NewId, Store, Transaction, UtcNow
@@ -55,14 +56,18 @@ async def deploy_bundle(
     clock: UtcNow,
     new_id: NewId,
     allow_mcp: Collection[str] = (),
+    public: bool = False,
 ) -> Deployed:
-    """Store a bundle in a project, and its libraries in the project's workspace.
+    """Store a bundle in a project, and its libraries in the project's workspace, or as public ones.
 
     The MCP servers in `allow_mcp` may be changed although the workspace allows them by name; raises ServerFixed.
     """
     async with store.transaction() as transaction:
         deployment = _Deployment(transaction, store.dialect, catalog, home, clock(), new_id)
         deployment.may_change = frozenset(allow_mcp)
+        if public:
+            await check_public(transaction, bundle, catalog)
+            deployment.library_workspace_id = None
         return await deployment.run(bundle)
 
 
@@ -86,6 +91,8 @@ class _Deployment:
         self._bound_by_id: dict[str, Bound] = {}
         self._deployed = Deployed()
         self.may_change: frozenset[str] = frozenset()
+        self.library_workspace_id: str | None = home.workspace_id
+        """The workspace whose libraries are meant; None for the public ones."""
 
     async def run(self, bundle: Bundle) -> Deployed:
         project = Owner("project", self._home.project_id)
@@ -116,11 +123,11 @@ class _Deployment:
         return self._deployed
 
     async def _library(self, name: str, description: str | None) -> Owner:
-        library = await find_library(self._transaction, self._home.workspace_id, name)
-        if library is None or library.workspace_id != self._home.workspace_id:
+        library = await find_library(self._transaction, self.library_workspace_id, name)
+        if library is None or library.workspace_id != self.library_workspace_id:
             library = Library(
                 id=self._new_id(),
-                workspace_id=self._home.workspace_id,
+                workspace_id=self.library_workspace_id,
                 name=name,
                 description=description,
                 created_at=self._now,

@@ -30,8 +30,13 @@ class Written:
 
 
 async def load_written(reader: Reader, project_id: str, name: str, version: int | None = None) -> Written:
-    """Load a version of a workflow by name or id (RES-7), the newest if none is given; raises NotFound."""
-    found = await find_definition(reader, WorkflowDef, Owner("project", project_id), name, version)
+    """Load a version of a workflow by name, `library/name` or id (RES-7), the newest if none is given.
+
+    Raises NotFound.
+    """
+    library, _, own_name = name.rpartition("/")
+    owner = Owner("project", project_id)
+    found = await find_definition(reader, WorkflowDef, owner, own_name, version, library or None)
     if found:
         definition = await load_definition(reader, WorkflowDef, found.id, found.version)
     else:
