@@ -55,8 +55,8 @@ _TRIGGERS: Final = (
     {"workflowId": "called", "inputs": {"two": "@output.last"}},
     {"workflowId": "nobody", "inputs": _ALL},
     {"workflowId": "called", "inputs": _ALL, "workflow_timeout_ms": 150},
-    {"workflowId": "called", "inputs": _ALL, "workflow_timeout_ms": 80, "max_retries": 2},
-    {"workflowId": "called", "inputs": _ALL, "workflow_timeout_ms": 80, "on_timeout": "human_gate", "max_retries": 1},
+    {"workflowId": "called", "inputs": _ALL, "workflow_timeout_ms": 80, "max_retries": 1},
+    {"workflowId": "called", "inputs": _ALL, "workflow_timeout_ms": 80, "on_timeout": "human_gate"},
 )
 
 
