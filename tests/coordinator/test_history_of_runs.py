@@ -1,6 +1,7 @@
 """EVT-1a, TSK-6: what people see afterwards of each execution of a node: input, output, attempts."""
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,29 @@ from support.systems import bundle, calls, line, open_item, running, settle, wai
 from wonder.actions.protocol import ActionFailed
 from wonder.app.application import Application
 from wonder.app.opening import open_wonder
+from wonder.engine.events import EVENTS
 from wonder.objects.opening import open_objects
 from wonder.objects.store import read_whole
+from wonder.observe.event_messages import message_of
+from wonder.observe.time_travel import EventNotThere
 from wonder.operations.run_history import ExecutionRecord, HistoryOfRun, show_history
+from wonder.operations.runs import ContextOfRun, EventsOfRun, list_events, show_context
 from wonder.storage.artifacts import load_artifact
 
+# Of these, the message tells a field that they always have.
+DETAILED = {
+    "token_suspended",
+    "token_resumed",
+    "workflow_paused",
+    "workflow_cancelled",
+    "human_input_requested",
+    "human_input_answered",
+    "fan_out_started",
+    "fan_in_completed",
+    "context_updated",
+    "artifact_written",
+    "tokens_ended",
+}
 NODES = {
     "good": calls("good", input_mapping={"n": "$.input.n"}, output_mapping={"state.got": "$"}),
     "bad": calls("bad", input_mapping={"got": "$.state.got"}),
@@ -144,3 +163,60 @@ async def test_tsk_6_the_history_has_each_attempt_with_its_error_and_the_one_tha
         assert error is not None
         assert (error.code, error.message) == ("PYTHON_EXCEPTION", "tests:work raised ConnectionError: try 1")
         assert "in test_tsk_6" in error.details["traceback"][-1]
+
+
+async def test_evt_3_the_context_is_shown_as_it_was_after_each_event(store_url: str) -> None:
+    """From the first event or from a snapshot on, and only for events that there are."""
+    names = [f"n{number}" for number in range(4)]
+    nodes = {
+        name: calls("good", input_mapping={"n": "$.input.n"}, output_mapping={f"state.{name}": "$"}) for name in names
+    }
+    async with running(store_url, good=good) as wonder:
+        await settle(wonder, snapshot_policy={"every_events": 10, "at_end": True})
+        workflow = await wonder.deploy(bundle("travel", nodes, line(*names), input_schema={"type": "object"}))
+        run = await wonder.start(workflow, {"n": 1})
+        assert (await run.wait()).status == "completed"
+        seen: list[int] = []
+        state: dict[str, Any] = {}
+        events = [event async for event in list_events(wonder, EventsOfRun(run_id=run.id))]
+        for event in events:
+            if event.event_type == "context_updated":
+                state[f"n{len(seen)}"] = {"twice": 2}
+                seen.append(event.sequence_number)
+            then = await show_context(wonder, ContextOfRun(run_id=run.id, at=event.sequence_number))
+            assert (then.input, then.state) == ({"n": 1}, state)
+        assert len(seen) == 4
+        for number in (0, len(events) + 1):
+            with pytest.raises(EventNotThere, match=f"its events are 1 to {len(events)}"):
+                await show_context(wonder, ContextOfRun(run_id=run.id, at=number))
+
+
+async def test_evt_1_every_event_has_a_message_and_its_time_of_recording_never_goes_back(store_url: str) -> None:
+    nodes = {
+        "begin": {"action": {"kind": "update_context", "implementation": {"updates": []}}},
+        "fast": calls("fast"),
+        "slow": calls("slow"),
+    }
+    routes = [{"from": "begin", "to": "fast"}, {"from": "begin", "to": "slow"}]
+
+    async def fast() -> None:
+        await asyncio.sleep(0.02)
+
+    async def slow() -> None:
+        await asyncio.sleep(0.05)
+        raise ActionFailed("BAD", "it is bad")
+
+    async with running(store_url, fast=fast, slow=slow) as wonder:
+        run = await wonder.start(await wonder.deploy(bundle("times", nodes, routes)))
+        assert (await run.wait()).status == "failed"
+        events = [event async for event in list_events(wonder, EventsOfRun(run_id=run.id))]
+        assert any(later.timestamp < event.timestamp for event, later in pairwise(events))
+        assert all(later.recorded_ms >= event.recorded_ms for event, later in pairwise(events))
+        messages = {event.event_type: event.message for event in events}
+        assert all(messages.values())
+        assert messages["workflow_started"] == "the run started"
+        assert messages["node_failed"] == "a node failed: BAD: it is bad"
+
+
+def test_evt_1_every_type_of_event_has_a_sentence_for_people() -> None:
+    assert all(" " in message_of(name, {"error": None}) for name in EVENTS if name not in DETAILED)

@@ -22,6 +22,8 @@ or, with readable times, `event_log` ([query](query.md)). With `--json` every ev
 | `sequence_number` | its number in the run, from 1, without gaps |
 | `event_type` | one of the types below |
 | `timestamp` | when it happened, in milliseconds since 1970 |
+| `recorded_ms` | the same, but never before that of an event before it: the start of a task is recorded with its end |
+| `message` | what happened, as a sentence for people |
 | `node`, `token_id`, `path_id` | the node, token and path that it is about; null if it is about the whole run |
 | `metadata` | the fields of its type, as below |
 

@@ -2,6 +2,8 @@
 
 import time
 
+from msgspec import UNSET
+
 from wonder.cli.output import color, named, print_table, visible, visible_json, visible_lines
 from wonder.cli.questions import event_lines, function_lines, question_lines
 from wonder.cli.run_headers import shown_status, shown_time, shown_took
@@ -17,6 +19,8 @@ _MARKS = {
 _CHILDREN_SHOWN = 20
 _TRIGGERED_SHOWN = 10
 _INPUT_SHOWN = 300
+_FAILURES_SHOWN = 20
+_ITEM_SHOWN = 40
 
 
 def print_details(details: RunDetails) -> None:
@@ -72,6 +76,7 @@ def print_details(details: RunDetails) -> None:
 
 def _print_nodes(details: RunDetails) -> None:
     titles = ["NODE", "PATH", "STATUS", "TOOK", "ATTEMPTS"]
+    items = any(token.item is not UNSET for token in details.tokens)
     costs = details.llm_tokens or details.cost_usd
     rows = []
     for token in details.tokens:
@@ -83,10 +88,31 @@ def _print_nodes(details: RunDetails) -> None:
             took,
             str(token.attempts or ""),
         ]
-        rows.append([*row, f"{token.llm_tokens:,}", f"{token.cost_usd:.6f}"] if costs else row)
-    print_table([*titles, "TOKENS", "COST USD"] if costs else titles, rows)
+        row += [f"{token.llm_tokens:,}", f"{token.cost_usd:.6f}"] if costs else []
+        rows.append([*row, _item(token)] if items else row)
+    titles += ["TOKENS", "COST USD"] if costs else []
+    print_table([*titles, "ITEM"] if items else titles, rows)
+    failed = [token for token in details.tokens if token.error and not _is_end(token, details)]
+    for token in failed[:_FAILURES_SHOWN]:
+        assert token.error
+        reason = f"{color('error', visible(token.error.code))}: {visible_lines(token.error.message)}"
+        print(f"{token.node} {token.path_id} failed with {reason}")
+    if len(failed) > _FAILURES_SHOWN:
+        print(f"and {len(failed) - _FAILURES_SHOWN:,} more; `wonder runs history {details.run_id} --failed` shows all")
     if details.tokens_total > len(rows):
         print(f"these are the first {len(rows):,} of {details.tokens_total:,}; `wonder query` reads all from token_log")
+
+
+def _item(token: TokenRecord) -> str:
+    """Write what a branch was made for, shortened."""
+    shown = "" if token.item is UNSET else visible(encode_json(token.item))
+    return shown if len(shown) <= _ITEM_SHOWN else shown[:_ITEM_SHOWN] + "…"
+
+
+def _is_end(token: TokenRecord, details: RunDetails) -> bool:
+    """Say whether the failure of a node is the run's own, which is shown above."""
+    error, own = token.error, details.error
+    return own is not None and error is not None and (own.node, own.message) == (token.node, error.message)
 
 
 def _spent(details: RunDetails) -> str:

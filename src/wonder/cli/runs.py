@@ -12,11 +12,11 @@ from wonder.app.application import Application
 from wonder.app.opening import open_app, open_wonder
 from wonder.cli import retrying, run_history
 from wonder.cli.engine_note import print_if_nobody_runs
-from wonder.cli.output import JsonList, color, print_output, visible
+from wonder.cli.output import JsonList, color, print_output
 from wonder.cli.own_output import functions_print_to_stderr
 from wonder.cli.report import follow_run
 from wonder.cli.run_details import print_details
-from wonder.cli.run_headers import shown_time
+from wonder.cli.run_events import print_event
 from wonder.cli.run_lists import add_filter_options, list_runs
 from wonder.cli.settings import (
     add_modules_option,
@@ -29,7 +29,7 @@ from wonder.cli.settings import (
 )
 from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options, add_wait_option
-from wonder.language.values import encode_json, parse_json
+from wonder.language.values import parse_json
 from wonder.operations.outputs import as_json
 from wonder.operations.run_orders import (
     CancelRun,
@@ -41,8 +41,8 @@ from wonder.operations.run_orders import (
     pause_run,
     resume_run,
 )
-from wonder.operations.run_records import EventRecord
 from wonder.operations.runs import (
+    ContextOfRun,
     EventsOfRun,
     OneRun,
     list_events,
@@ -99,6 +99,9 @@ def configure(parser: ArgumentParser) -> None:
         "--after", metavar="EVENT", type=int, default=0, help="show only events after the one with this number"
     )
     events.add_argument("--limit", metavar="N", type=int, help="show at most this many events (default: all)")
+    commands.choices["context"].add_argument(
+        "--at", metavar="EVENT", type=int, help="show it as it was after the event with this number"
+    )
     fork = commands.choices["fork"]
     fork.add_argument("--at", metavar="EVENT", type=int, required=True, help="the number of the last event to keep")
     fork.add_argument("--state", metavar="JSON", help="start with this state instead of the one of that moment")
@@ -169,26 +172,14 @@ async def _events(app: Application, given: Namespace) -> int:
         if shown is not None:
             shown.add(as_json(event))
         else:
-            number, at = event.sequence_number, shown_time(event.timestamp)
-            place = f"{number:>6}  {at}  {event.event_type:<24} {event.node or '':<20}"
-            print(f"{place} {color('dim', visible(_told(event)))}")
+            print_event(event)
     if shown is not None:
         shown.end()
     return 0
 
 
-def _told(event: EventRecord) -> str:
-    """Say in a line what an event tells; what people ask for first comes before what is cut."""
-    attempts, cost_usd, tokens = event.attempts or 0, event.cost_usd, event.llm_tokens
-    spent = f"{cost_usd or 0.0:.6f} USD for {tokens or 0:,} tokens" if cost_usd or tokens else ""
-    first = [f"{attempts} attempts" if attempts > 1 else "", spent]
-    told = encode_json(event.metadata) if event.metadata else ""
-    shown = told if len(told) <= 100 else told[:97] + "…"
-    return "  ".join(part for part in (*first, shown) if part)
-
-
 async def _context(app: Application, given: Namespace) -> int:
-    print_output(await show_context(app, OneRun(run_id=given.run_id)))
+    print_output(await show_context(app, ContextOfRun(run_id=given.run_id, at=given.at)))
     return 0
 
 

@@ -80,6 +80,13 @@ class RunPage(Output, frozen=True):
     cursor: str | None
 
 
+class FailureReason(Output, frozen=True):
+    """Why something failed."""
+
+    code: str
+    message: str
+
+
 class TokenRecord(Output, frozen=True):
     """One execution of one node."""
 
@@ -96,6 +103,10 @@ class TokenRecord(Output, frozen=True):
     cost_usd: float
     waits_for: Any
     """What a suspended one waits for."""
+    error: FailureReason | None
+    """Why it failed, also where that was handled."""
+    item: Any | UnsetType = UNSET
+    """What its branch was made for, if a foreach made it."""
 
 
 class ChildRun(Output, frozen=True):
@@ -178,6 +189,10 @@ class EventRecord(Output, frozen=True):
     sequence_number: int
     event_type: str
     timestamp: int
+    recorded_ms: int
+    """When it was recorded at the latest; unlike `timestamp`, it never goes back from one event to the next."""
+    message: str
+    """What happened, for people."""
     node: str | None
     token_id: str | None
     path_id: str | None

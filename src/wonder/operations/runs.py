@@ -3,11 +3,14 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from wonder.app.application import Application
 from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.records.graph import WorkflowDef
+from wonder.observe.event_messages import message_of
+from wonder.observe.time_travel import run_at
 from wonder.observe.verify import verify_run as verify
 from wonder.operations.declaring import Input, operation, stream
 from wonder.operations.outputs import Output
@@ -15,6 +18,7 @@ from wonder.operations.run_records import (
     AwaitedEvent,
     ChildRun,
     EventRecord,
+    FailureReason,
     RunDetails,
     RunSummary,
     TokenRecord,
@@ -99,12 +103,16 @@ async def list_events(application: Application, given: EventsOfRun) -> AsyncIter
     header = await find_run(application, given.run_id)
     definition = await application.definition(header.workflow_def_id, header.workflow_version)
     refs = {node.id: node.ref for node in definition.nodes}
+    recorded_ms = 0
     async for event in each_event(application.store, header.id, after=given.after, limit=given.limit):
+        recorded_ms = max(recorded_ms, event.at_ms)
         ends_node = event.type in ("node_completed", "node_failed")
         yield EventRecord(
             sequence_number=event.sequence,
             event_type=event.type,
             timestamp=event.at_ms,
+            recorded_ms=recorded_ms,
+            message=message_of(event.type, event.metadata),
             node=refs.get(event.node_id) if event.node_id else None,
             token_id=event.token_id,
             path_id=event.path_id,
@@ -123,10 +131,21 @@ class RunContext(Output, frozen=True):
     output: Any
 
 
+class ContextOfRun(Input, frozen=True):
+    """Which context of a run."""
+
+    run_id: str
+    at: int | None = None
+    """As it was after the event with this number; as it is now if it is null."""
+
+
 @operation("runs.context", role="viewer")
-async def show_context(application: Application, given: OneRun) -> RunContext:
-    """Show a run's input, state and output."""
+async def show_context(application: Application, given: ContextOfRun) -> RunContext:
+    """Show a run's input, state and output, as they are or as they were after an event."""
     header = await find_run(application, given.run_id)
+    if given.at is not None:
+        then = (await run_at(application.store, header, given.at)).run
+        return RunContext(input=then.input, state=then.state, output=then.output)
     definition = await application.definition(header.workflow_def_id, header.workflow_version)
     plan = await load_context_plan(application.store, definition)
     found: Any = await load_context(application.store, plan, header)
@@ -179,9 +198,18 @@ def _token_records(tokens: list[StoredToken], definition: WorkflowDef, tally: Ta
                 llm_tokens=execution.llm_tokens,
                 cost_usd=execution.cost_usd,
                 waits_for=token.state_data if token.status == "suspended" else None,
+                item=_item(token, tally),
+                error=None
+                if execution.error is None
+                else FailureReason(code=execution.error["code"], message=execution.error["message"]),
             )
         )
     return records
+
+
+def _item(token: StoredToken, tally: Tally) -> Any:
+    items = tally.items.get(token.group_id or "", [])
+    return items[token.branch_index] if token.branch_index < len(items) else UNSET
 
 
 async def _schedule(application: Application, header: RunHeader) -> str | None:

@@ -1,10 +1,10 @@
 """Tallies: what the events of a run add up to, read in pages: a long run needs no more memory than a short one."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import UNSET, Raw, Struct, field
 
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import from_json, number, text
@@ -17,6 +17,9 @@ _ENDS: Final = ("node_completed", "node_failed")
 _ROWS_PER_PAGE: Final = 50
 
 
+ITEMS_MAX: Final = 1_000
+
+
 class Execution(Struct):
     """What the events say of one execution of a node; it ends before its token does, which may wait at a join."""
 
@@ -25,6 +28,8 @@ class Execution(Struct):
     """Of its task, and of the action in it that was tried most often."""
     llm_tokens: int = 0
     cost_usd: float = 0.0
+    error: dict[str, Any] | None = None
+    """Why it failed, whether that was handled or not."""
 
 
 class Tally(Struct):
@@ -33,6 +38,8 @@ class Tally(Struct):
     llm_tokens: int = 0
     cost_usd: float = 0.0
     executions: dict[str, Execution] = field(default_factory=dict)
+    items: dict[str, list[Any]] = field(default_factory=dict)
+    """What the first branches of each fan-out were made for, by its group; UNSET where no foreach made them."""
 
 
 class _Event(Struct, frozen=True, gc=False, array_like=True):
@@ -83,11 +90,22 @@ def attempts_in(metadata: dict[str, Any]) -> int:
     return max([of_task, *by_step.values()])
 
 
+def items_of(segments: Iterable[tuple[int, list[Any] | None]]) -> list[Any]:
+    """Give what the first branches of a fan-out were made for, by their numbers."""
+    found: list[Any] = []
+    for count, items in segments:
+        found += [UNSET] * min(count, ITEMS_MAX) if items is None else items[:ITEMS_MAX]
+    return found[:ITEMS_MAX]
+
+
 def _add(tally: Tally, packed: str, wanted: frozenset[str]) -> None:
     for event in _DECODER.decode(packed):
         tokens, cost_usd = event.tokens or 0, event.cost_usd or 0.0
         tally.llm_tokens += tokens
         tally.cost_usd += cost_usd
+        if event.type == "fan_out_started":
+            parts = from_json(bytes(event.metadata).decode())["branches"]
+            tally.items[str(event.token_id)] = items_of((part["count"], part.get("items")) for part in parts)
         if event.token_id not in wanted:
             continue
         assert event.token_id is not None
@@ -96,4 +114,6 @@ def _add(tally: Tally, packed: str, wanted: frozenset[str]) -> None:
         execution.cost_usd += cost_usd
         if event.type in _ENDS:
             execution.ended_ms = event.at_ms
-            execution.attempts += attempts_in(from_json(bytes(event.metadata).decode()))
+            told = from_json(bytes(event.metadata).decode())
+            execution.attempts += attempts_in(told)
+            execution.error = told.get("error")
