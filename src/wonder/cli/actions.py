@@ -28,7 +28,9 @@ _STORED = StoredCommands(ACTIONS)
 
 def configure(parser: ArgumentParser) -> None:
     """Take list or show."""
-    parser.set_defaults(json=False, db=None, name=None, tag=None, archived=False, limit=50, cursor=None)
+    parser.set_defaults(
+        json=False, db=None, workspace=None, project=None, name=None, tag=None, archived=False, limit=50, cursor=None
+    )
     commands = parser.add_subparsers(dest="command", metavar="list | show")
     listing = add_command(
         commands,
