@@ -260,7 +260,9 @@ class Ground:
 
     async def _seen(self, wonder: Application, calls: Calls, folder: Path) -> dict[str, Any]:
         runs = (await list_runs(wonder.store, wonder.home.project_id)).items
-        seen: dict[str, Any] = {name: [] for name in ("runs", "inbox", "used", "artifacts", "steps", "ways")}
+        seen: dict[str, Any] = {
+            name: [] for name in ("runs", "inbox", "used", "artifacts", "steps", "ways", "recorded")
+        }
         seen |= {"calls": calls.told(), "events": Counter()}
         for run in sorted(runs, key=lambda one: one.id):
             error = (run.error.code, run.error.message) if run.error else None
@@ -268,6 +270,7 @@ class Ground:
             for event in await events_of_run(wonder.store, run.id, limit=10_000):
                 seen["events"][event.type] += 1
                 told = event.metadata or {}
+                seen["recorded"] += [told["output"]] if "output" in told else []
                 seen["steps"] += [step["ref"] for step in told.get("steps") or ()]
                 seen["ways"] += [one["transition"] for tier in told.get("tiers", ()) for one in tier["candidates"]]
                 seen["used"].append([event.tokens, event.cost_usd]) if event.tokens or event.cost_usd else None

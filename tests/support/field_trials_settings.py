@@ -61,6 +61,7 @@ OF_PROJECTS = [
     of_project("ProjectSettings:budget", PAID, {"max_monthly_spend_cents": 0}, **PRICED),
     of_project("ProjectSettings:snapshot_policy", ONE, {"at_end": False}),
     of_project("ProjectSettings:files_root", acts("read_file", {"path": "a.txt"}), "FOLDER"),
+    of_project("ProjectSettings:record_io", ONE, "none"),
     of_project("ProjectSettings:foreach_limit", EACH, 2, **THREE),
     of_project("ProjectSettings:run_limits", TWO, {"tokens": 1}),
     of_project("ProjectSettings:call_depth_max", NESTED, 1),
@@ -93,6 +94,7 @@ OF_PROJECTS = [
     of_project("RunLimits:run_limits.pure_steps", PURE_LOOP, 10),
     of_project("RunLimits:run_limits.evaluation_steps", LARGE, 20),
     of_project("RunLimits:run_limits.triggered_runs", MANY_TRIGGERED, 1, **THREE, linger=True),
+    of_project("RunLimits:run_limits.function_wait_ms", bundle("w", {"a": calls("nobody_has")}), 20),
     of_project("RunLimits:run_limits.deaths", DYING, 1, dies=True),
 ]
 MODEL_OPEN: Any = {"workspace": {"allow_private_addresses": True, "allowed_model_base_urls": ["PEER/v1"]}}
