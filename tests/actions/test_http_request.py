@@ -259,7 +259,7 @@ async def test_cookies_are_not_kept_from_one_request_for_the_next(asking: Asking
     assert [received.header("cookie") for received in peer.received] == [None] * 4
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 409, 418, 422, 499])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 418, 422, 499])
 async def test_ret_1_other_refusals_are_business_errors_with_what_was_answered(
     status: int, asking: Asking, peer: HttpPeer
 ) -> None:

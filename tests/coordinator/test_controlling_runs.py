@@ -235,6 +235,17 @@ async def test_a_pure_endless_loop_can_be_cancelled_and_lets_others_run(store_ur
         await no_run_in_memory(wonder)
 
 
+async def test_ret_3_an_endless_loop_ends_at_the_time_out_of_its_workflow(store_url: str) -> None:
+    """RET-3, CTL-20: every node of it succeeds."""
+    loop = bundle("endless", {"count": update()}, [{"from": "count", "to": "count"}], timeout_ms=50, on_timeout="fail")
+    async with running(store_url) as wonder:
+        run = await start(wonder, loop)
+        async with asyncio.timeout(20):
+            result = await run.wait()
+        assert result.error
+        assert (result.status, result.error["code"]) == ("failed", "WORKFLOW_TIMEOUT")
+
+
 async def test_a_task_that_takes_longer_is_seen_as_executing(store_url: str) -> None:
     """CTL-1."""
     slow = Slow()

@@ -135,6 +135,29 @@ async def test_tsk_2_and_3_steps_are_skipped_fail_and_continue_as_they_say(store
         assert result.output["errors"]["bad"]["code"] == "BAD"
 
 
+async def test_ret_2_what_was_written_is_read_back_and_written_again_until_it_holds(store_url: str) -> None:
+    """RET-2: a task of write, read and assert; an assertion that fails retries all three."""
+    done: list[str] = []
+
+    def write() -> None:
+        done.append("write")
+
+    def read() -> dict[str, Any]:
+        done.append("read")
+        return {"content": "garbled" if len(done) < 4 else "whole"}
+
+    definition = task_of(
+        {"ref": "write", "output_mapping": None}, {"ref": "read", "output_mapping": {"output.content": "$.content"}}
+    )
+    check = {"kind": "assert", "implementation": {"expr": "output.content = 'whole'"}}
+    definition["tasks"]["t"]["steps"].append({"ref": "check", "action": check, "on_failure": "retry"})
+    definition["tasks"]["t"]["retry"] = {"max_attempts": 3, "backoff": "none", "initial_delay_ms": 1}
+    async with running(store_url, write=write, read=read) as wonder:
+        result = await (await wonder.start(await wonder.deploy(definition))).wait()
+        assert (result.status, result.output) == ("completed", {"content": "whole"})
+    assert done == ["write", "read"] * 2
+
+
 async def test_tsk_6_a_person_can_see_inside_a_task_afterwards(store_url: str) -> None:
     tries = 0
 

@@ -29,6 +29,13 @@ def test_fil_1_an_action_in_line_becomes_a_one_step_task() -> None:
     assert definitions.actions["test.call"].body.kind == "python"
 
 
+def test_lay_1_a_step_can_not_name_a_task() -> None:
+    inner = {"steps": [{"ref": "s", "action": noop()["action"]}]}
+    outer = {"steps": [{"ref": "s", "task": "inner", "action": noop()["action"]}]}
+    definition = {**workflow({"n": {"task": "outer"}}), "tasks": {"inner": inner, "outer": outer}}
+    assert codes_in(definition) == ["unknown_field"]
+
+
 def test_fil_2_an_update_in_line_in_a_node_works_on_the_workflow_and_in_a_task_on_the_task() -> None:
     update = {"kind": "update_context", "implementation": {"updates": []}}
     in_node = bundle_of(workflow({"n": {"action": update}})).definitions.actions["test.n"].implementation

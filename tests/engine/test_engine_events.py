@@ -160,6 +160,14 @@ PLAYED: dict[str, Callable[[], Player]] = {
 }
 
 
+def test_evt_1_the_types_of_the_source_are_declared() -> None:
+    of_workflows = {"workflow_started", "workflow_completed", "workflow_failed"}
+    of_tokens = {"token_spawned", "token_dispatched", "token_completed", "token_failed"}
+    of_nodes = {"node_started", "node_completed", "node_failed", "context_updated", "artifact_written"}
+    of_joins = {"fan_in_waiting", "fan_in_completed"}
+    assert of_workflows | of_tokens | of_nodes | of_joins <= set(EVENTS)
+
+
 @pytest.mark.parametrize("name", EVENTS)
 def test_evt_1_every_declared_type_is_recorded_by_some_run(name: str) -> None:
     assert name in PLAYED, f"{name} is declared; play a run here that records it"
