@@ -126,6 +126,16 @@ async def test_without_a_model_the_default_of_the_project_is_asked() -> None:
         assert (await ask(None, {"say": "x"})).output == "default"
 
 
+async def test_act_1_one_prompt_is_asked_of_several_models() -> None:
+    """ACT-1: so that they can be compared; each answer is priced by its own profile."""
+    usage = {"input_tokens": 1_000, "output_tokens": 0}
+    resources = scripted({"answer": "dear", "usage": usage}, cost_per_1k_input_tokens=5.0)
+    resources.model("cheap", "mock", {"answers": [{"answer": "cheap", "usage": usage}]}, cost_per_1k_input_tokens=1.0)
+    async with asking(resources) as ask:
+        answers = [await ask(model, {"say": "x"}) for model in ("model", "cheap")]
+    assert [(one.output, one.usage.cost_usd) for one in answers] == [("dear", 5.0), ("cheap", 1.0)]
+
+
 async def test_a_provider_that_the_workspace_does_not_allow_is_not_asked() -> None:
     """RES-6: null allows all, [] none; what changes counts at once."""
     resources = scripted("allowed")
