@@ -72,6 +72,8 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "projects.show": [{"name": "elsewhere"}],
     "prompts.list": [{}],
     "prompts.show": [{"name": RUN}],
+    "retention.apply": [{}],
+    "retention.preview": [{}],
     "runs.cancel": [{"run_id": RUN}],
     "runs.context": [{"run_id": RUN}],
     "runs.events": [{"run_id": RUN}],
