@@ -82,6 +82,21 @@ def searches(**search: Any) -> Any:
     return {**made, "artifact_types": {"note": NOTE, "open": {}}, "vector_indexes": {"notes": INDEX, "others": others}}
 
 
+def reads(**implementation: Any) -> Any:
+    """Make a workflow that writes two artifacts and reads one back."""
+    writes = [
+        waits("write_artifact", {"artifact_type_id": "note", "content_mapping": {"text": text}})
+        for text in ("cat", "dog")
+    ]
+    action = {"kind": "read_artifact", "implementation": implementation}
+    nodes = {
+        "one": writes[0],
+        "two": writes[1],
+        "a": {"action": action, "output_mapping": {"output.read": "$.content"}},
+    }
+    return {**bundle("w", nodes, line("one", "two", "a")), "artifact_types": {"note": NOTE}}
+
+
 CALL: Any = acts("workflow_call", {"workflow_def_id": "child"}, workflows={"child": CHILD})
 BREAKS: Any = {"initial_node": "only", "nodes": {"only": calls("refused")}}
 WAITS_EVENT: Any = acts("wait_for_event", {"event": "paid"})
@@ -221,6 +236,9 @@ OF_WORLD = [
         with_={f"{IMPLEMENTATION}.content_mapping": {"text": 5}},
     ),
     trial("WriteArtifact.content_mapping", WRITES, f"{IMPLEMENTATION}.content_mapping", {"text": "x"}, {"text": "y"}),
+    trial("ReadArtifact.node", reads(node="one"), f"{IMPLEMENTATION}.node", "two", "one"),
+    trial("ReadArtifact.artifact_id", reads(node="one"), IMPLEMENTATION, {"artifact_id": "other"}, {"node": "one"}),
+    trial("ReadArtifact.encoding", reads(node="one"), f"{IMPLEMENTATION}.encoding", "base64"),
     trial("VectorSearch.vector_index_id", searches(), f"{IMPLEMENTATION}.vector_index_id", "others", "notes"),
     trial("VectorSearch.top_k", searches(), f"{IMPLEMENTATION}.top_k", 1, 5),
     trial("VectorSearch.similarity_threshold", searches(), f"{IMPLEMENTATION}.similarity_threshold", 0.9),

@@ -56,7 +56,7 @@ LOOP: Any = bundle(
     "w",
     {"a": update(**{"state.n": "coalesce(state.n, 0) + 1"}), "nap": waits("sleep", {"ms": 2}), "b": update()},
     [
-        {"from": "a", "to": "nap", "condition": "state.n < 300", "loop_config": {"max_iterations": 400}},
+        {"from": "a", "to": "nap", "condition": "state.n < 30", "loop_config": {"max_iterations": 40}},
         {"from": "nap", "to": "a"},
         {"from": "a", "to": "b", "priority": 1},
     ],
@@ -120,6 +120,12 @@ OF_FILE = [
         bundle("w", {"a": waits("workflow_call", {"workflow_def_id": "lib/child"})}),
         "libraries.lib.workflows",
         {"child": CHILD},
+    ),
+    shown(
+        "LibraryFile.description",
+        {**ONE, "libraries": {"lib": {"tasks": TASK["tasks"]}}},
+        "libraries.lib.description",
+        *("libraries", "show", "lib"),
     ),
     trial("LibraryFile.tasks", bundle("w", {"a": {"task": "lib/t"}}), "libraries.lib.tasks", TASK["tasks"]),
     trial(

@@ -180,7 +180,7 @@ OF_TRANSITIONS: list[Trial] = [
         with_={"workflow.transitions.2.synchronization.merge": {**MERGE, "strategy": "keyed_by_branch"}},
     ),
     trial("LoopConfig.max_iterations", LOOP, "workflow.transitions.0.loop_config.max_iterations", 2, 4),
-    trial("LoopConfig.timeout_ms", LOOP, "workflow.transitions.0.loop_config.timeout_ms", 5, 100_000, patience=2.0),
+    trial("LoopConfig.timeout_ms", LOOP, "workflow.transitions.0.loop_config.timeout_ms", 5, 100_000, patience=20.0),
     trial("TriggerBody.workflow_id", TRIGGERED, "triggers.0.workflowId", "fails", "next"),
     trial("TriggerBody.inputs", TRIGGERED, "triggers.0.inputs", {"x": 2}, {"x": 1}),
     trial("TriggerBody.for_each", TRIGGERED, "triggers.0.forEach", "@output.items", **ITEMS),

@@ -53,14 +53,15 @@ class EngineElsewhere(WonderError):
 
 @operation("retention.preview", role="admin")
 async def preview_retention(application: Application, given: NoInput) -> Preview:
-    """Count what is older than the settings of its project say."""
+    """Count what the project has that is older than its settings say."""
     found = await old_rows(application.store, SYSTEM_CLOCK.now_ms())
-    return Preview(projects=[OldData(**one._asdict()) for one in found])
+    own = [one for one in found if one.project_id == application.home.project_id]
+    return Preview(projects=[OldData(**one._asdict()) for one in own])
 
 
 @operation("retention.apply", role="admin", changes=True, needs_engine=True)
 async def apply_retention(application: Application, given: NoInput) -> Removed:
-    """Remove now what is older than the settings of its project say."""
+    """Remove now what is older than the settings of its project say, in all projects of the database."""
     if application.engine is None:
         raise EngineElsewhere
     retention = application.engine.retention
