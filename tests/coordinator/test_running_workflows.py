@@ -174,6 +174,7 @@ async def test_functions_are_imported_from_modules_that_were_named(store_url: st
         workflow = await wonder.deploy(bundle("greet", {"only": node}))
         assert (await (await wonder.start(workflow, {"name": "Ada"})).wait()).output == {"line": "hello Ada"}
     async with open_wonder(store_url) as wonder:
+        await settle(wonder, run_limits={"function_wait_ms": 1})
         result = await (await wonder.start("greet", {"name": "Ada"})).wait()
         assert result.status == "failed"
 

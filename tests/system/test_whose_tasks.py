@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from support.definitions import update
-from support.systems import assert_sound, bundle, calls
+from support.systems import assert_sound, bundle, calls, settle
 from support.triggers import fired, trigger, triggered
 from wonder.app.opening import open_wonder
 from wonder.coordinator.triggering import Triggers
@@ -141,6 +141,7 @@ async def test_cmd_5_a_persons_own_process_never_runs_what_a_server_is_asked_for
     definition["workflows"] = {"works": WORK["workflow"]}
     schedule = {"workflow": "works", "cron": "0 0 1 1 *", "time_zone": "UTC"}
     async with open_wonder(store_url, functions={}) as server:
+        await settle(server, run_limits={"function_wait_ms": 1})
         await server.deploy({**definition, "schedules": {"yearly": schedule}})
         failed = await server.start("works")
         assert (await failed.wait()).status == "failed"
