@@ -118,7 +118,7 @@ class Treacherous(dict[str, int]):
         (object(), "a Python object"),
         ({"a": [float("nan")]}, r"at a\[0\]: nan"),
         (float("inf"), "inf"),
-        ({1: "a"}, "not a text"),
+        ({1: "a"}, "not a string"),
         ({"a": "\x00"}, "U.0000"),
         ({"\ud800": 1}, "surrogate"),
         (10**20_000, "digits"),

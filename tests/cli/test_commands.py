@@ -195,7 +195,7 @@ def test_cmd_1_and_2_the_database_is_named_by_flag_then_environment_then_file(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["show", "greet@x"], "'greet@x' is not a valid workflow name; write NAME or NAME@VERSION"),
+        (["show", "greet@x"], "'greet@x' is not a valid workflow name; write NAME, NAME@VERSION or LIBRARY/NAME"),
         (["show", "greet@99999999999999999999"], "is not a valid workflow name"),
         (["diff", "greet", "x"], "'x' is not a version; write a whole number of at least 1"),
         (["diff", "greet", "1", "0"], "'0' is not a version"),

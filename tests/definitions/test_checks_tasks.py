@@ -380,7 +380,7 @@ def test_phs_6_an_element_that_is_named_like_a_field_is_shown_as_it_is_written()
         ({"id": "x", "n": 1, "tags": "@item.numbers"}, "inputs.tags", "expected string[] but got number[]"),
         ({"id": "x", "n": 1, "tags": ["x", "@index"]}, "inputs.tags", "expected string[] but got ["),
         ({"id": "x", "n": 1, "place": {"x": "@item.id"}}, "inputs.place", "expected number but got string at 'x'"),
-        ({"id": "x", "n": 1, "tag": []}, "inputs.tag", "the workflow 'other' takes no 'tag'"),
+        ({"id": "x", "n": 1, "tag": []}, "inputs.tag", "the workflow 'other' has no input 'tag'"),
     ],
 )
 def test_phs_6_inputs_that_do_not_fit_the_target_are_rejected(

@@ -47,7 +47,7 @@ def faults(**schedule: Any) -> list[tuple[str, str, str]]:
         ({"workflow": "test@2"}, "bad_reference", "workflow", "which version runs is its pin"),
         ({"input": {"day": "@today"}}, "missing_ref", "input.day", "write one of @time, @local_time, @date"),
         ({"input": {}}, "input_refused", "input", "day"),
-        ({"input": {"day": "@time"}}, "input_refused", "input", "a text that matches"),
+        ({"input": {"day": "@time"}}, "input_refused", "input", "a string that matches"),
         ({"input": {"day": "@time_ms"}}, "input_refused", "input", "string"),
         ({"overlap": "never"}, "bad_choice", "overlap", "'skip'"),
         ({"jitter_ms": -1}, "out_of_range", "jitter_ms", "0"),

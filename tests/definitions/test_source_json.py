@@ -95,7 +95,7 @@ def test_a_text_that_is_not_strict_json_is_refused_with_its_place(
         ("[1, # c\n]", "JSON has no comments; remove it, or name the file .yaml"),
         ('{"a": 1, // c\n "b": 2}', "JSON has no comments; remove it, or name the file .yaml"),
         ("name: x\nsteps: []\n", "begin with {; a file in YAML is named .yaml"),
-        ("['a']", "write texts in double quotes"),
+        ("['a']", "write strings in double quotes"),
     ],
 )
 def test_a_json_fault_says_how_to_mend_it(text: str, hint: str) -> None:

@@ -179,7 +179,7 @@ def test_a_duplicate_key_names_both_places() -> None:
     with pytest.raises(SourceFaults) as caught:
         read_source("nodes:\n  a: 1\n  b: 2\n  a: 3\n", FILE)
     assert str(caught.value) == (
-        "flow.yaml:4:3: the key 'a' stands twice in one object, first at line 2, column 3; keep one of them"
+        "flow.yaml:4:3: the key 'a' occurs twice in one object, first at line 2, column 3; keep one of them"
     )
 
 
@@ -187,13 +187,13 @@ def test_a_duplicate_key_names_both_places() -> None:
     ("text", "hint"),
     [
         ("a:\n\t- b", "indent with spaces, not tabs"),
-        ("a: @x", "quote a text that begins with @"),
-        ("a: it: is", "quote a text that holds ': ', or fix the indentation"),
+        ("a: @x", "quote a string that begins with @"),
+        ("a: it: is", "quote a string that contains ': ', or fix the indentation"),
         ('a: "\\d"', "write a backslash in double quotes as \\\\, or use single quotes"),
-        ("a: *.py", "quote a text that begins with *"),
-        ("a: & b", "quote a text that begins with &"),
-        ("a: *py", "write &py before the value that it means, or quote a text that begins with *"),
-        ("a: {{name}}", "quote a text that begins with { or ["),
+        ("a: *.py", "quote a string that begins with *"),
+        ("a: & b", "quote a string that begins with &"),
+        ("a: *py", "write &py before the value that it means, or quote a string that begins with *"),
+        ("a: {{name}}", "quote a string that begins with { or ["),
         ("1: x", 'quote it: "1"'),
     ],
 )

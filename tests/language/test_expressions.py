@@ -257,7 +257,7 @@ def test_exp_6_a_document_keeps_large_integers_as_they_are() -> None:
         ("1e300 * 1e300", "overflow"),
         ("json_array(1e999)", "beyond what a double can hold"),
         ("json_object(1, 2)", "labels of json_object"),
-        ("json_object('a', 1, 'a', 2)", "stands twice"),
+        ("json_object('a', 1, 'a', 2)", "occurs twice"),
         ("'a' like 'b' escape 'cc'", "single character"),
         ("char(0)", "U.0000"),
         ("char(55296)", "lone surrogate"),

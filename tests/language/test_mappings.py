@@ -66,7 +66,7 @@ def test_all_faults_of_a_mapping_are_told_at_once_with_their_places() -> None:
     assert [fault.path for fault in caught.value.faults] == [("price",), ("list", 1), ("both",)]
     assert str(caught.value).splitlines()[0] == (
         "at price: '$5' is not a query: unexpected token '5' at character 2; "
-        'see RFC 9535; a text that begins with $ is written {"$literal": "$…"}'
+        'see RFC 9535 (JSONPath); write a string that begins with $ as {"$literal": "$…"}'
     )
 
 

@@ -101,7 +101,7 @@ def test_every_value_of_the_source_fits(source, target):
         (True, S, (), "Expected string but got any"),
         (obj("a", a=S), obj("a", a=N), ("a",), "Expected number but got string"),
         (obj("", a=S), obj("a", a=S), ("a",), "Expected string but it may be missing"),
-        (strict(obj("", a=S)), obj("b", b=S), ("b",), "Expected string but it is never there"),
+        (strict(obj("", a=S)), obj("b", b=S), ("b",), "Expected string but it is always missing"),
         (obj("a", a=obj("b", b=INT)), obj("a", a=obj("b", b=S)), ("a", "b"), "Expected string but got integer"),
         (array(obj("a", a=S)), array(obj("a", a=N)), ("*", "a"), "Expected number but got string"),
         (
@@ -176,7 +176,7 @@ def test_a_tuple_that_allows_no_others_is_no_longer_than_it_lists():
     [
         (obj("a", a=S), strict(obj("a", a=S)), None),
         (obj("a", a=S), obj("a", a=S, b=N), None),
-        (obj("a", a=S), obj("b", b=S), "Expected string but it is never there"),
+        (obj("a", a=S), obj("b", b=S), "Expected string but it is always missing"),
         (True, S, None),
         (obj("a", a=True), obj("a", a=S), None),
         (array({}), array(S), None),
@@ -226,7 +226,7 @@ def test_ctx_5b_a_declared_source_has_what_it_lists_and_nothing_is_held_against_
             "Expected number | boolean but got string | null",
         ),
         (tree(S), tree(N), ("value",), "Expected number but got string"),
-        (strict(obj("", a=S)), obj("b", b=S), ("b",), "Expected string but it is never there"),
+        (strict(obj("", a=S)), obj("b", b=S), ("b",), "Expected string but it is always missing"),
         (S, False, (), "Expected never but got string"),
         (S, {"not": S}, (), "Expected any but got string"),
     ],
@@ -260,7 +260,7 @@ def test_two_schemas_that_may_share_a_value_are_not_disjoint(source, target):
 def test_ctx_5b_a_required_property_that_a_declared_source_does_not_list_makes_it_disjoint():
     found = disjoint(obj("a", a=S), obj("b", b=N), declared=True)
     assert found is not None
-    assert (found.path, found.message) == (("b",), "Expected number but it is never there")
+    assert (found.path, found.message) == (("b",), "Expected number but it is always missing")
     assert disjoint(obj("a", a=S) | {"additionalProperties": True}, obj("b", b=N), declared=True) is None
     assert disjoint({"type": "object"}, obj("b", b=N), declared=True) is None
 

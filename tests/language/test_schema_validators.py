@@ -92,7 +92,7 @@ GOOD = {"name": "ann", "age": 3}
         ({"name": 5}, ("name",), "type", "expected string, found 5"),
         ({"name": "a"}, ("name",), "minLength", 'expected at least 2 characters, found 1: "a"'),
         ({"name": "abcdef"}, ("name",), "maxLength", 'expected at most 5 characters, found 6: "abcdef"'),
-        ({"name": "a1"}, ("name",), "pattern", "expected a text that matches '^[a-z]*$', found \"a1\""),
+        ({"name": "a1"}, ("name",), "pattern", "expected a string that matches '^[a-z]*$', found \"a1\""),
         ({"age": -1}, ("age",), "minimum", "expected at least 0, found -1"),
         ({"age": 150}, ("age",), "exclusiveMaximum", "expected less than 150, found 150"),
         ({"age": None}, ("age",), "type", "expected integer, found null"),

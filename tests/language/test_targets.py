@@ -77,7 +77,7 @@ def test_ctx_5a_writing_makes_what_is_missing_and_tells_what_changed(
     ("state", "path", "reached"),
     [
         ({"a": 1}, ("state", "a", "b"), "state.a is a number"),
-        ({"a": "x"}, ("state", "a", 0), "state.a is a text"),
+        ({"a": "x"}, ("state", "a", 0), "state.a is a string"),
         ({"a": True}, ("state", "a", "b"), "state.a is a boolean"),
         ({"a": None}, ("state", "a", "b"), "state.a is null"),
         ({"l": [1]}, ("state", "l", 2), "state.l has 1 elements; the index can be at most 1"),

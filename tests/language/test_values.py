@@ -61,7 +61,7 @@ def test_equal_objects_have_one_canonical_text() -> None:
         ("NaN", "NaN is not a JSON number"),
         ("-Infinity", "-Infinity is not a JSON number"),
         ("1e999", "beyond what a double can hold"),
-        ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
+        ('{"a": 1, "a": 2}', "the key 'a' occurs twice"),
         (r'"\u0000"', "U+0000"),
         (r'{"\u0000": 1}', "U+0000"),
         (r'["\ud800"]', "at [0]: the text holds a lone surrogate (U+D800)"),

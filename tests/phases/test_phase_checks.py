@@ -125,36 +125,36 @@ def test_each_tool_and_each_transform_is_needed_once():
         (
             [FETCH, send(input={"recipients": "@fetch-users.output.usres"})],
             "@fetch-users.output.usres",
-            "'@fetch-users.output.usres' is never there: the output of 'fetch-users' has no 'usres'; "
+            "'@fetch-users.output.usres' does not exist: the output of 'fetch-users' has no 'usres'; "
             "did you mean 'users'?",
         ),
         (
             [FETCH, send(input={"recipients": "@fetch-users.output.users[0].nick"})],
             "@fetch-users.output.users[0].nick",
-            "'@fetch-users.output.users[0].nick' is never there: 'users[0]' of the output of 'fetch-users' has no "
+            "'@fetch-users.output.users[0].nick' does not exist: 'users[0]' of the output of 'fetch-users' has no "
             "'nick'; it has 'id', 'name', 'email', 'active'",
         ),
         (
             [FETCH, send(input={"recipients": "@fetch-users.output.users.1.email"})],
             "@fetch-users.output.users.1.email",
-            "'@fetch-users.output.users.1.email' is never there: 'users' of the output of 'fetch-users' is a list; "
+            "'@fetch-users.output.users.1.email' does not exist: 'users' of the output of 'fetch-users' is a list; "
             "write @fetch-users.output.users[1].email",
         ),
         (
             [FETCH, send(input={"recipients": "@fetch-users.output.total.x"})],
             "@fetch-users.output.total.x",
-            "'@fetch-users.output.total.x' is never there: 'total' of the output of 'fetch-users' is number, which has "
+            "'@fetch-users.output.total.x' does not exist: 'total' of the output of 'fetch-users' is number, which has "
             "no 'x'",
         ),
         (
             [FETCH, send(input={"recipients": "@item"})],
             "@item",
-            "'@item' is only there with forEach; add forEach, or write another ref",
+            "'@item' exists only with forEach; add forEach, or write another ref",
         ),
         (
             [FETCH, send(input={"recipients": "@index"})],
             "@index",
-            "'@index' is only there with forEach; add forEach, or write another ref",
+            "'@index' exists only with forEach; add forEach, or write another ref",
         ),
         (
             [FETCH, send(input={"recipients": "@output"})],
@@ -164,18 +164,18 @@ def test_each_tool_and_each_transform_is_needed_once():
         (
             [FETCH, send(input={"recipients": "@fetch-users"})],
             "@fetch-users",
-            "'@fetch-users' is no ref: what a step gives is its output; write @fetch-users.output",
+            "'@fetch-users' is not a ref: what a step gives is its output; write @fetch-users.output",
         ),
         (
             [FETCH, send(input={"recipients": "@ada"})],
             "@ada",
-            "'@ada' is no ref: write @STEP.output.path, @input.path, @item or @index, or @@ for a text that begins "
-            "with @",
+            "'@ada' is not a ref: write @STEP.output.path, @input.path, @item or @index, or @@ for a string that "
+            "begins with @",
         ),
         (
             [FETCH, send(input={"recipients": "@fetch-users.output.users[x]"})],
             "@fetch-users.output.users[x]",
-            "'@fetch-users.output.users[x]' is no ref: it can't be read from '[x]' on; write .name, .\"any name\" "
+            "'@fetch-users.output.users[x]' is not a ref: it can't be read from '[x]' on; write .name, .\"any name\" "
             "or [0]",
         ),
     ],
@@ -491,10 +491,10 @@ def test_a_step_that_can_be_none_is_invalid(steps, step, field, message):
     ("each", "type", "message"),
     [
         ("@fetch-users.output.total", "type_mismatch", "Expected any[] but got number"),
-        ("@fetch-users.output.usres", "missing_ref", "'@fetch-users.output.usres' is never there"),
-        ("fetch-users.output.users", "missing_ref", "'fetch-users.output.users' is no ref; write a ref to a list"),
-        ("@item", "missing_ref", "'@item' is only there with forEach"),
-        ("@@x", "missing_ref", "'@@x' is no ref"),
+        ("@fetch-users.output.usres", "missing_ref", "'@fetch-users.output.usres' does not exist"),
+        ("fetch-users.output.users", "missing_ref", "'fetch-users.output.users' is not a ref; write a ref to a list"),
+        ("@item", "missing_ref", "'@item' exists only with forEach"),
+        ("@@x", "missing_ref", "'@@x' is not a ref"),
     ],
 )
 def test_for_each_goes_over_a_list(each, type, message):
@@ -534,7 +534,7 @@ def test_the_item_of_a_tuple_is_any_of_its_elements():
         ),
         ("tomorrow", "type_mismatch", "Expected a moment"),
         ("@fetch-users.output.total", "type_mismatch", "Expected string but got number"),
-        ("@fetch-users.output.when", "missing_ref", "'@fetch-users.output.when' is never there"),
+        ("@fetch-users.output.when", "missing_ref", "'@fetch-users.output.when' does not exist"),
     ],
 )
 def test_a_sleep_lasts_until_a_moment(until, type, message):
@@ -555,16 +555,16 @@ def trigger(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "field", "type", "message"),
     [
-        ({"inputs": {"n": "@output.set"}}, "inputs.n", "missing_ref", "'@output.set' is never there: the workflow's"),
+        ({"inputs": {"n": "@output.set"}}, "inputs.n", "missing_ref", "'@output.set' does not exist: the workflow's"),
         ({"inputs": {"n": {"x": ["@nobody.output"]}}}, "inputs.n.x.0", "missing_ref", "Step 'nobody' not found"),
-        ({"inputs": {"n": "@item"}}, "inputs.n", "missing_ref", "'@item' is only there with forEach"),
+        ({"inputs": {"n": "@item"}}, "inputs.n", "missing_ref", "'@item' exists only with forEach"),
         ({"forEach": "@output.sent"}, "forEach", "type_mismatch", "Expected any[] but got integer"),
-        ({"forEach": "all"}, "forEach", "missing_ref", "'all' is no ref"),
+        ({"forEach": "all"}, "forEach", "missing_ref", "'all' is not a ref"),
         (
             {"forEach": "@fetch-users.output.users", "inputs": {"n": "@item.nick"}},
             "inputs.n",
             "missing_ref",
-            "'@item.nick' is never there",
+            "'@item.nick' does not exist",
         ),
     ],
 )

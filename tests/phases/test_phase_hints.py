@@ -134,7 +134,7 @@ def faults(written: PhaseForm, unreadable: tuple[str, ...] = ()) -> list[Fault]:
         ),
         ([{"name": "a", "sleep": 500}], "sleep", "write {ms: 500}"),
         ([{"name": "a", "sleep": {"ms": "5s"}}], "sleep.ms", "write the milliseconds as a number"),
-        ([{"name": "a", "sleep": {"seconds": 5}}], "sleep.seconds", "possible are 'ms', 'until'"),
+        ([{"name": "a", "sleep": {"seconds": 5}}], "sleep.seconds", "the possible fields are 'ms', 'until'"),
         ([{"name": "a", "sleep": {"ms": 1}, "if": "@input.x"}], "if", "there are no conditions"),
         ([{"name": "a", "sleep": {"ms": 1}, "depends_on": ["b"]}], "depends_on", "phases are the order"),
         ([charge(inputs={"id": "@input.id"}) | {"input": ...}], "inputs", "did you mean 'input'?"),
@@ -156,7 +156,10 @@ def test_only_the_slip_itself_is_told_and_not_what_follows_from_it(
     [
         ({"schedule": {}}, "did you mean 'schedules'?"),
         ({"phases": []}, "did you mean 'steps'?"),
-        ({"colour": "red"}, "possible are 'description', 'input_schema', 'mcp_servers', 'name', 'schedules'"),
+        (
+            {"colour": "red"},
+            "the possible fields are 'description', 'input_schema', 'mcp_servers', 'name', 'schedules'",
+        ),
         ({"triggers": {"workflowId": "x", "inputs": {}}}, "write a list, as in [{workflowId: …, inputs: {…}}]"),
         ({"triggers": [{"workflowId": "x", "inputs": {}, "if": "y"}]}, "a ref in 'inputs' that is missing skips"),
     ],

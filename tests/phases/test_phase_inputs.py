@@ -113,7 +113,7 @@ def test_a_given_input_schema_is_kept_and_checked_against_every_use():
     assert (error("@input.y").message, error("@input.y").type) == ("Expected string but got number", "type_mismatch")
     assert (error("@input.z").type, error("@input.xs").message) == (
         "missing_ref",
-        "'@input.xs' is never there: the input has no 'xs'; did you mean 'x'?",
+        "'@input.xs' does not exist: the input has no 'xs'; did you mean 'x'?",
     )
     optional = only_error(phases(step("a", "number", n="@input.y"), input_schema=given), KNOWN)
     assert optional.message == "Expected number but it may be missing"

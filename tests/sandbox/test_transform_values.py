@@ -67,7 +67,7 @@ async def test_phs_5_an_integer_that_would_arrive_as_another_is_refused(pool: Tr
         await run(pool, "(input) => 1", {"rows": [{"id": 1}, {"id": number}]})
     assert caught.value.code == "TRANSFORM_INPUT"
     assert caught.value.details == {"path": "rows[1].id"}
-    assert "give it as a text" in str(caught.value)
+    assert "give it as a string" in str(caught.value)
     # As a text it goes through, and digits in a text are no number.
     assert await run(pool, "(input) => input", [str(number)]) == [str(number)]
 

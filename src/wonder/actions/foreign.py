@@ -80,7 +80,7 @@ def _taken_metric(metric: Metric, kind: str) -> Metric:
     """Check a number before it comes into a commit that others share (EVT-4)."""
     whose = f"the kind of action {kind!r}"
     if not isinstance(metric.name, str):
-        raise BadResult(whose, "the name of a metric is a text", ())
+        raise BadResult(whose, "the name of a metric must be a string", ())
     check_key("the name of the metric", metric.name)
     dimensions = _taken(metric.dimensions, kind)
     if not isinstance(dimensions, dict) or not all(isinstance(value, str) for value in dimensions.values()):

@@ -1,4 +1,9 @@
-"""List and show the types of artifacts of the project, with their schemas."""
+"""List and show the artifact types of the project, with their schemas.
+
+`wonder artifacts` lists the artifacts themselves.
+
+  wonder artifact-types show report
+"""
 
 from wonder.cli.stored import StoredCommands
 from wonder.operations.stored import ARTIFACT_TYPES

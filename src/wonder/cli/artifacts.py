@@ -1,6 +1,8 @@
 """List and show artifacts, and get their content.
 
 Their metadata can also be read with SQL: wonder query "SELECT * FROM artifact_log".
+
+  wonder artifacts list --run 01M7P9D2J8Q0T4X6Z7B1C3E5G9
 """
 
 import asyncio

@@ -1,4 +1,10 @@
-"""Migrate, check, repair, shrink or copy the database, trust it, or create a read-only role for queries."""
+"""Migrate, check, repair, shrink or copy the database, trust it, or create a read-only role for queries.
+
+`wonder backup` and `wonder restore` make and restore backups.
+
+  wonder db check
+  wonder db copy sqlite:///.wonder/wonder.db postgresql://wonder@db.example.com/wonder
+"""
 
 import asyncio
 import sys
@@ -29,7 +35,7 @@ _RUNS_SHOWN = 20
 
 
 _DETAILS = {
-    "migrate": "`wonder deploy` and `wonder run` do this as well when they open the database.",
+    "migrate": "`wonder deploy`, `wonder run` and `wonder serve` do this as well when they open the database.",
     "check": (
         "Looks for damaged files, for rows that do not belong together and, run by run, for states that Wonder never\n"
         "produces. Exit status: 0 if nothing was found, 1 if there is an error."

@@ -9,16 +9,19 @@ from wonder.operations.declaring import NoInput
 from wonder.operations.retention import apply_retention, preview_retention
 
 DETAILS = (
-    "Runs go with all that they have, retention.events_days after they ended (`wonder project set`; by default they\n"
-    "are kept for ever); log messages move to the object store after retention.logs_days. A process that runs the\n"
-    "engine does the same by itself. Nothing that a live run needs is removed. The file of an SQLite database keeps\n"
-    "its size; the room is used again."
+    "A run is removed, with everything that belongs to it, retention.events_days after it has ended; by default runs\n"
+    "are kept forever. Log messages are moved to the object store after retention.logs_days. `wonder project set`\n"
+    "changes both settings. A process that runs the engine does the same by itself. Nothing that an active run needs\n"
+    "is removed. The file of an SQLite database keeps its size, and its free space is used again.\n\n"
+    "  wonder db shrink --dry-run"
 )
 
 
 def configure_shrink(command: ArgumentParser) -> None:
     """Take whether to look only."""
-    command.add_argument("--dry-run", action="store_true", help="show how much is old, and remove nothing")
+    command.add_argument(
+        "--dry-run", action="store_true", help="show how much would be removed and archived, and change nothing"
+    )
     add_objects_option(command)
 
 

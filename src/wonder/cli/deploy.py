@@ -34,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--public",
         action="store_true",
-        help="store the libraries of the files, which have nothing else, as public ones",
+        help="store the libraries of the files as public ones; the files must not contain anything else",
     )
     add_allow_mcp_option(parser)
     add_project_options(parser)

@@ -1,4 +1,7 @@
-"""List the questions that runs ask people; `wonder answer` answers one."""
+"""List the questions that runs ask people.
+
+`wonder answer` answers one; the list shows how.
+"""
 
 import asyncio
 from argparse import ArgumentParser, Namespace

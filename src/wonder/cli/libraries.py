@@ -1,7 +1,7 @@
-"""Create and list libraries, and show what they hold.
+"""Create and list libraries, and show what they contain.
 
-A library holds definitions that several projects share. Files deploy into one of the workspace under `libraries`, and
-name what it holds as LIBRARY/NAME. A public library is seen by all workspaces of the database.
+A library contains definitions that several projects share. Definition files store definitions in a library of the
+workspace under `libraries`, and refer to them as LIBRARY/NAME. All workspaces of the database see a public library.
 
   wonder libraries create common --description 'what all teams use'
   wonder libraries show common
@@ -30,11 +30,11 @@ def configure(parser: ArgumentParser) -> None:
     """Take create, list or show."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="create | list | show")
     create = add_command(commands, "create", "create a library")
-    create.add_argument("--description", help="what the library is for")
+    create.add_argument("--description", metavar="TEXT", help="say what the library is for")
     create.add_argument("--public", action="store_true", help="let all workspaces of the database see it")
     listing = add_command(commands, "list", "list the libraries of the workspace, and the public ones")
     add_page_options(listing)
-    show = add_command(commands, "show", "show a library and what it holds")
+    show = add_command(commands, "show", "show a library and what it contains")
     for command in (create, show):
         command.add_argument("name", metavar="NAME", help="the name of the library")
     for command in (create, listing, show):

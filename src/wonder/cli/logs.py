@@ -1,7 +1,9 @@
 """Show what actions, the programs that they start and Wonder itself have logged, oldest first.
 
-wonder logs --run 01M7P9D2J8Q0T4X6Z7B1C3E5G9 --level warning
-wonder logs --since 2h --follow
+What happened in a run is shown by `wonder runs events`.
+
+  wonder logs --run 01M7P9D2J8Q0T4X6Z7B1C3E5G9 --level warning
+  wonder logs --since 2h --follow
 """
 
 import asyncio
@@ -43,16 +45,18 @@ def configure(parser: ArgumentParser) -> None:
         "--since",
         type=moment,
         metavar="TIME",
-        help="show only messages from this time on: 30m, 2h, 7d, 2026-11-18T09:30",
+        help="show only messages since this time: 30m or 7d ago, or 2026-11-18T09:30",
     )
-    parser.add_argument("--until", type=moment, metavar="TIME", help="show only messages before this time")
+    parser.add_argument(
+        "--until", type=moment, metavar="TIME", help="show only messages before this time, written like --since"
+    )
     parser.add_argument(
         "--limit", type=int, default=200, metavar="N", help="show the last N messages (default 200); 0 shows all"
     )
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="continue with new messages until interrupted; with --run, until it has ended",
+        help="wait for new messages and show them, until interrupted; with --run, until the run has ended",
     )
     add_json_option(parser)
     add_objects_option(parser)

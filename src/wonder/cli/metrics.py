@@ -1,6 +1,8 @@
 """Show the metrics that actions of the kind `emit_metric` have recorded, by name and dimensions, with a plot.
 
-wonder metrics orders.total --since 7d
+Values are aggregated by minute.
+
+  wonder metrics orders.total --since 7d
 """
 
 import asyncio
@@ -25,8 +27,8 @@ def configure(parser: ArgumentParser) -> None:
         "--since",
         type=_length,
         default="1h",
-        metavar="LENGTH",
-        help="show this much time up to now: 30m, 1h, 7d (default 1h)",
+        metavar="DURATION",
+        help="show the time from this long ago until now: 30m, 1h, 7d (default 1h)",
     )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument(

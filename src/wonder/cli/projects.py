@@ -39,16 +39,17 @@ def configure(parser: ArgumentParser) -> None:
     metavar = "create | list | show | rename | archive | restore"
     commands = parser.add_subparsers(dest="command", required=True, metavar=metavar)
     create = add_command(commands, "create", "create a project")
-    create.add_argument("--description", help="what the project is for")
+    create.add_argument("--description", metavar="TEXT", help="say what the project is for")
     listing = add_command(commands, "list", "list the projects of the workspace")
     add_page_options(listing)
     add_archived_option(listing)
     show = add_command(commands, "show", "show a project")
     rename = add_command(commands, "rename", "give a project another name")
     archive = add_command(commands, "archive", "archive a project in which nothing runs")
-    restore = add_command(commands, "restore", "make an archived project live again")
+    restore = add_command(commands, "restore", "restore an archived project")
     for command in (create, show, rename, archive, restore):
-        command.add_argument("name", metavar="NAME", help="the name or id of the project")
+        which = "the name of the new project" if command is create else "the name or id of the project"
+        command.add_argument("name", metavar="NAME", help=which)
     rename.add_argument("to", metavar="NEW-NAME", help="its new name")
     for command in (create, listing, show, rename, archive, restore):
         add_json_option(command)

@@ -4,7 +4,7 @@
 
 The view context_NAME has the contexts of the runs of the workflow NAME. run_log, token_log and event_log have the runs,
 tokens and events with readable times. --tables lists all tables and views, --functions all functions that can be used.
-A query is stopped after 30 seconds.
+A query is stopped after 30 seconds (see --seconds).
 
 On PostgreSQL, set WONDER_READER_URL (or reader_url in wonder.toml) to the URL that `wonder db grant-reader` prints:
 queries then run with a role that can read these tables and nothing else. The URL of a superuser is rejected.
@@ -39,7 +39,11 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--tables", action="store_true", help="list the tables and views that can be read")
     parser.add_argument("--functions", action="store_true", help="list the functions that can be used")
     parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"the time limit in seconds (default {SECONDS:g})"
+        "--seconds",
+        metavar="N",
+        type=float,
+        default=SECONDS,
+        help=f"stop the query after N seconds (default {SECONDS:g})",
     )
     parser.add_argument(
         "--limit", metavar="N", type=int, default=ROWS_MAX, help=f"print at most N rows (default {ROWS_MAX:,})"

@@ -20,10 +20,12 @@ from wonder.operations.run_lists import WhichRuns
 from wonder.operations.run_orders import RetryRun, retry_run
 
 DETAILS = """\
-The results of the completed nodes are kept. The new run has its own id, and is run to its end here. With --version it
-goes on with another version of its workflow; this is refused if the run is at a node that the version does not have.
+The results of the completed nodes are kept. The new run has its own id, and this command runs it to its end. With
+--version it continues with another version of its workflow; this is rejected if the run is at a node that the version
+does not have.
 
-Without RUN, the options choose failed runs that were not retried yet. They are listed, and retried with --yes.
+Without RUN, the options choose among the failed runs that were not retried yet. They are only listed, unless --yes is
+given.
 
   wonder runs retry 01M7P9D2J8Q0T4X6Z7B1C3E5G9 --version latest
   wonder runs retry --status failed --error PROVIDER_DOWN --since 2h
@@ -38,12 +40,15 @@ class RetryUsage(WonderError):
 
 def configure(parser: ArgumentParser) -> None:
     """Take a run, or what chooses runs."""
-    parser.add_argument("run_id", metavar="RUN", nargs="?", help="the id of the run (default: chosen by the options)")
+    parser.add_argument("run_id", metavar="RUN", nargs="?", help="the id of a run; without it, the options choose runs")
     parser.add_argument(
-        "--version", type=_version, metavar="N | latest", help="continue with this version of the workflow"
+        "--version",
+        type=_version,
+        metavar="VERSION",
+        help="continue with this version of the workflow: a number, or latest",
     )
     add_filter_options(parser)
-    parser.add_argument("--yes", action="store_true", help="retry the runs that the options choose")
+    parser.add_argument("--yes", action="store_true", help="retry the chosen runs (default: only list them)")
 
 
 async def retry(opened: AbstractAsyncContextManager[Application], url: str, given: Namespace) -> int:

@@ -21,19 +21,24 @@ _FILTERS = ("status", "workflow", "since", "until", "error", "node", "tag", "whe
 
 def add_filter_options(parser: ArgumentParser) -> None:
     """Let runs be chosen by what they are, when they began, why they failed, and what is in their contexts."""
-    parser.add_argument("--status", choices=get_args(RunStatus), help="only runs with this status")
-    parser.add_argument("--workflow", metavar="NAME", help="only runs of this workflow, of any version")
+    parser.add_argument("--status", choices=get_args(RunStatus), help="choose runs with this status")
+    parser.add_argument("--workflow", metavar="NAME", help="choose runs of this workflow, of any version")
     parser.add_argument(
-        "--since", type=_time, metavar="TIME", help="only runs started since then: 30m, 7d (ago), 2026-11-18T09:30"
+        "--since",
+        type=_time,
+        metavar="TIME",
+        help="choose runs started since this time: 30m or 7d ago, or 2026-11-18T09:30",
     )
     parser.add_argument(
-        "--until", type=_time, metavar="TIME", help="only runs started before then, written like --since"
+        "--until", type=_time, metavar="TIME", help="choose runs started before this time, written like --since"
     )
-    parser.add_argument("--error", metavar="TEXT", help="only runs that failed with this code, or a message with this")
-    parser.add_argument("--node", metavar="REF", help="only runs that failed at this node, or are at it now")
-    parser.add_argument("--tag", help="only runs of workflows with this tag")
     parser.add_argument(
-        "--where", metavar="EXPRESSION", help='only runs for whose context this is true: "state.total > 100"'
+        "--error", metavar="TEXT", help="choose runs that failed with this code, or with TEXT in the message"
+    )
+    parser.add_argument("--node", metavar="NODE", help="choose runs that failed at this node, or are at it now")
+    parser.add_argument("--tag", help="choose runs of workflows with this tag")
+    parser.add_argument(
+        "--where", metavar="EXPRESSION", help='choose runs for which this expression is true: "state.total > 100"'
     )
 
 

@@ -1,7 +1,9 @@
 """List and show runs, and cancel, pause, resume, retry, fork or verify them.
 
-wonder runs list --status failed
-wonder runs show 01M7P9D2J8Q0T4X6Z7B1C3E5G9
+`wonder run` starts a run; `list` shows the ids that the other commands take.
+
+  wonder runs list --status failed
+  wonder runs show 01M7P9D2J8Q0T4X6Z7B1C3E5G9
 """
 
 from argparse import ArgumentParser, Namespace
@@ -69,11 +71,11 @@ def configure(parser: ArgumentParser) -> None:
             "pause a run: it starts no more tasks until it is resumed",
             "Tasks that are running finish, and their results are kept.",
         ),
-        ("resume", "resume a paused run", ""),
+        ("resume", "resume a run that is paused or quarantined", ""),
         (
             "fork",
             "start a new run from a moment in the history of another",
-            "`wonder runs events RUN` shows the numbers of the events. The new run is run to its end here.\n\n"
+            "`wonder runs events RUN` shows the numbers of the events. This command runs the new run to its end.\n\n"
             "  wonder runs fork RUN --at 12",
         ),
         (

@@ -1,4 +1,4 @@
-"""Start workflows at planned times: create, list, pause and delete schedules.
+"""Create, list, pause and delete schedules, which start workflows at planned times.
 
 A schedule has a cron expression (five fields, or @daily and similar) or an interval, and a time zone. Each planned time
 starts one run. Schedules can also be defined in definition files, under `schedules`. They start runs only while a
@@ -62,7 +62,9 @@ def configure(parser: ArgumentParser) -> None:
         details = _CREATE_EXAMPLE if name == "create" else ""
         add_command(commands, name, text, details).add_argument("name", metavar="NAME", help="the name of the schedule")
     _configure_create(commands.choices["create"])
-    commands.choices["pause"].add_argument("--note", help="the reason, which `wonder schedules show` displays")
+    commands.choices["pause"].add_argument(
+        "--note", metavar="TEXT", help="store the reason, which `wonder schedules show` displays"
+    )
     commands.choices["next"].add_argument("--count", metavar="N", type=int, default=5, help="show N times (default 5)")
     for command in commands.choices.values():
         add_json_option(command)
@@ -90,13 +92,15 @@ def _configure_create(parser: ArgumentParser) -> None:
         choices=get_args(CatchUp),
         help="which planned times to start later if no engine ran then (default: last)",
     )
-    parser.add_argument("--catch-up-ms", metavar="MS", type=int, help="do not catch up with times older than this")
+    parser.add_argument(
+        "--catch-up-ms", metavar="MS", type=int, help="catch up only with times of the last MS milliseconds"
+    )
     parser.add_argument("--catch-up-max", metavar="N", type=int, help="catch up with at most N times (default: 100)")
     parser.add_argument(
         "--jitter-ms",
         metavar="MS",
         type=int,
-        help="delay each start by up to this much, the same on every machine (default: 0)",
+        help="delay each start by up to MS milliseconds, always the same for one planned time (default: 0)",
     )
     parser.add_argument("--starts-at", metavar="TIME", help="start no runs before this time")
     parser.add_argument("--ends-at", metavar="TIME", help="start no runs after this time")

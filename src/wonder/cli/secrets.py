@@ -49,10 +49,10 @@ from wonder.operations.secrets import (
 
 _OPTIONS = (
     ("host", "HOST", "allow this host: api.example.com, api.example.com:8443 or *.example.com; can be repeated"),
-    ("server", "NAME", "allow this MCP server, one that is started as a command"),
-    ("program", "PATH", "allow this program in shell_command, by its path, as in /usr/bin/rsync"),
-    ("kind", "KIND", "allow actions of this kind, one that a package of yours adds"),
-    ("workflow", "NAME", "allow only this workflow of the project"),
+    ("server", "NAME", "allow this MCP server, one that is started as a command; can be repeated"),
+    ("program", "PATH", "allow this program in shell_command, by its path, as in /usr/bin/rsync; can be repeated"),
+    ("kind", "KIND", "allow actions of this kind, one that an installed package adds; can be repeated"),
+    ("workflow", "NAME", "allow only this workflow of the project; can be repeated"),
 )
 
 
@@ -78,7 +78,7 @@ def configure(parser: ArgumentParser) -> None:
             const="workspace",
             dest="scope",
             default="project",
-            help="a secret of the workspace, for all of its projects (default: one of the project)",
+            help="use the secret of the workspace, which all of its projects share (default: that of the project)",
         )
     listing = add_command(commands, "list", "list the names and scopes of all secrets, never their values")
     rotate = add_command(commands, "rotate", "create a new encryption key, and encrypt all secrets with it")

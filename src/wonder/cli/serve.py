@@ -1,6 +1,6 @@
-"""Run the engine until it is stopped: go on with all runs, and start those of schedules and triggers.
+"""Run the engine until it is stopped: continue all runs, and start those of schedules and triggers.
 
---no-http is required for now: the HTTP server, which this command is going to start as well, is not built yet.
+--no-http is required for now, because the HTTP server that this command will start is not built yet.
 While another process runs the engine of the database, this one waits, and takes over when that one ends.
 Actions of the kind `python` can call only functions of the modules that --module or wonder.toml names.
 
@@ -8,8 +8,8 @@ Actions of the kind `python` can call only functions of the modules that --modul
 
 It prints when runs start and end, with the errors of those that fail, and when it takes over the engine. What functions
 print goes to standard error.
-SIGTERM and SIGINT (Ctrl-C) stop it: it begins no more tasks, gives those under way --drain-seconds to end, and hands
-the engine over; tasks that are left then are run again by the next process. A second signal ends it at once.
+SIGTERM and SIGINT (Ctrl-C) stop it: it begins no more tasks, gives active ones --drain-seconds to end, and releases
+the engine; the next process runs unfinished tasks again. A second signal ends it at once.
 
 Exit status: 0 after a clean stop.
 """
@@ -54,7 +54,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="N",
         type=float,
         default=_DRAIN_SECONDS,
-        help=f"how long tasks under way may take to end after a signal (default: {_DRAIN_SECONDS:g})",
+        help=f"give active tasks N seconds to end after a signal (default: {_DRAIN_SECONDS:g})",
     )
     parser.add_argument("--quiet", action="store_true", help="print no line for runs that start or complete")
     add_database_option(parser)

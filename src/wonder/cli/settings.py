@@ -42,7 +42,7 @@ class Setting:
 def add_database_option(parser: ArgumentParser) -> None:
     """Add the option that names the database."""
     parser.add_argument(
-        "--db", metavar="URL", help=f"URL of the database (default: {VARIABLE}, wonder.toml, or .wonder/wonder.db)"
+        "--db", metavar="URL", help=f"use this database (default: {VARIABLE}, wonder.toml, or .wonder/wonder.db)"
     )
 
 
@@ -51,7 +51,7 @@ def add_project_options(parser: ArgumentParser) -> None:
     add_database_option(parser)
     for name, variable in (("workspace", WORKSPACE_VARIABLE), ("project", PROJECT_VARIABLE)):
         parser.add_argument(
-            f"--{name}", metavar="NAME", help=f"the {name} (default: {variable}, wonder.toml, or 'default')"
+            f"--{name}", metavar="NAME", help=f"use this {name} (default: {variable}, wonder.toml, or 'default')"
         )
 
 
@@ -93,7 +93,7 @@ def add_objects_option(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--objects",
         metavar="URL",
-        help="where the content of artifacts is stored, file:///folder or s3://bucket/prefix "
+        help="use this object store for the content of artifacts: file:///folder or s3://bucket/prefix "
         f"(default: {OBJECTS_VARIABLE}, wonder.toml, or a folder next to the database)",
     )
 
@@ -104,7 +104,7 @@ def add_modules_option(parser: ArgumentParser) -> None:
         "--module",
         action="append",
         metavar="NAME",
-        help="a module whose functions python actions may call: those with @wonder.function, or in __all__; "
+        help="let python actions call functions of this module: those with @wonder.function, or in __all__; "
         f"can be repeated (default: {MODULES_VARIABLE}, separated by commas, or `modules` in wonder.toml)",
     )
 

@@ -11,7 +11,7 @@ from wonder.app.application import Application
 from wonder.app.opening import open_app
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
-from wonder.cli.subcommands import add_command, add_json_option, add_page_options
+from wonder.cli.subcommands import add_archived_option, add_command, add_json_option, add_page_options
 from wonder.operations.stored import ListStored, ListTagged, ShowStored, Stored, StoredDetails, StoredPage
 
 if TYPE_CHECKING:
@@ -33,12 +33,15 @@ class StoredCommands:
 
     def add_to(self, commands: "_SubParsersAction[ArgumentParser]") -> None:
         """Add both to the commands that there are."""
-        words = self.stored.plural.replace("-", " ")
-        listing = add_command(commands, "list", f"list the {words} of the project")
+        noun = self.stored.noun
+        plural = f"{noun}es" if noun.endswith("x") else f"{noun}s"
+        listing = add_command(commands, "list", f"list the {plural} of the project")
         add_filter_options(listing, has_tags=self.stored.has_tags)
-        show = add_command(commands, "show", f"show a {self.stored.noun}: its definition and what uses it")
+        show = add_command(
+            commands, "show", f"show {'an' if noun[0] in 'aeiou' else 'a'} {noun}: its definition and what uses it"
+        )
         metavar = "[LIBRARY/]NAME[@VERSION]" if self.stored.has_versions else "NAME"
-        show.add_argument("name", metavar=metavar, help="its name or its id")
+        show.add_argument("name", metavar=metavar, help=f"the name or id of the {noun}")
         add_json_option(show)
         add_project_options(show)
 
@@ -102,10 +105,10 @@ class StoredCommands:
 
 def add_filter_options(parser: ArgumentParser, *, has_tags: bool) -> None:
     """Let a list be filtered and read page by page."""
-    parser.add_argument("--name", metavar="TEXT", help="list only names that contain this text")
+    parser.add_argument("--name", metavar="TEXT", help="list only those with TEXT in their name")
     if has_tags:
-        parser.add_argument("--tag", help="list only what has this tag")
-    parser.add_argument("--archived", action="store_true", help="list what is archived")
+        parser.add_argument("--tag", help="list only those with this tag")
+    add_archived_option(parser)
     add_page_options(parser)
     add_json_option(parser)
     add_project_options(parser)

@@ -15,7 +15,7 @@ def add_command(
     return commands.add_parser(
         name,
         help=summary,
-        description=f"{sentence}\n\n{details.strip()}" if details else sentence,
+        description=f"{sentence}\n\n{details.rstrip()}" if details else sentence,
         formatter_class=RawDescriptionHelpFormatter,
     )
 
@@ -27,13 +27,15 @@ def add_json_option(parser: ArgumentParser) -> None:
 
 def add_archived_option(parser: ArgumentParser) -> None:
     """Let what is archived be listed."""
-    parser.add_argument("--archived", action="store_true", help="list those that are archived instead")
+    parser.add_argument(
+        "--archived", action="store_true", help="list only archived ones (default: only those that are not)"
+    )
 
 
 def add_page_options(parser: ArgumentParser) -> None:
     """Let a long list be read page by page."""
     parser.add_argument("--limit", metavar="N", type=int, default=50, help="list at most N (default 50)")
-    parser.add_argument("--cursor", help="continue after an earlier page, which ends with its cursor")
+    parser.add_argument("--cursor", help="continue after the page that printed this cursor")
 
 
 def add_wait_option(parser: ArgumentParser) -> None:

@@ -1,6 +1,7 @@
 """List, show and fill the vector indexes of the project.
 
-An index with `auto_index: true` is filled by itself. `index` fills one without it, with the artifacts that there are.
+`vector_search` finds the artifacts that an index contains. A process that runs the engine adds new artifacts to each
+index, unless the index has `auto_index: false`; `index` adds them to such an index.
 
   wonder vectors index notes
 """
@@ -32,8 +33,8 @@ def configure(parser: ArgumentParser) -> None:
     fill = add_command(
         commands,
         "index",
-        "embed the artifacts that an index is missing",
-        "Only what is new or has changed is embedded. If another process runs the engine, that one does it in the\n"
+        "embed the artifacts that an index does not contain yet",
+        "Only new and changed artifacts are embedded. If another process runs the engine, that process does it in the\n"
         "background.",
     )
     fill.add_argument("name", metavar="NAME", help="the name or id of the index")

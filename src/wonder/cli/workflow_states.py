@@ -31,13 +31,13 @@ _DOES = {
     "restore": restore_workflow,
 }
 STATES = {
-    "enable": "let runs of a workflow be started again",
-    "disable": "let no run of a workflow be started; active runs continue",
+    "enable": "allow runs of a workflow to be started again",
+    "disable": "prevent runs of a workflow from being started; active runs continue",
     "pin": "start all runs of a workflow with one version, also after newer ones are deployed",
     "unpin": "start runs of a workflow with its newest version again",
     "rename": "give a workflow another name",
     "archive": "archive a workflow and its versions, if nothing needs it",
-    "restore": "make an archived workflow live again",
+    "restore": "restore an archived workflow",
 }
 
 

@@ -2,6 +2,10 @@
 
 A workflow that is disabled can't be started. One that is pinned starts with that version, whatever is deployed later;
 `wonder run FILE` runs the file's own version, and `wonder run NAME@VERSION` the one that it names.
+
+  wonder workflows show orders
+  wonder workflows diff orders 1 2
+  wonder workflows pin orders 2
 """
 
 import asyncio
@@ -49,9 +53,15 @@ def configure(parser: ArgumentParser) -> None:
     diff = add_command(commands, "diff", "show the differences between two versions of a workflow")
     diff.add_argument("name", metavar="NAME", help="the name of the workflow")
     diff.add_argument(
-        "before", metavar="BEFORE", type=_version_number, nargs="?", help="a version (default: the one before AFTER)"
+        "before",
+        metavar="BEFORE",
+        type=_version_number,
+        nargs="?",
+        help="the first version (default: the one before AFTER)",
     )
-    diff.add_argument("after", metavar="AFTER", type=_version_number, nargs="?", help="a version (default: the newest)")
+    diff.add_argument(
+        "after", metavar="AFTER", type=_version_number, nargs="?", help="the second version (default: the newest)"
+    )
     changes = add_state_commands(commands)
     for command in (show, diff, *changes):
         add_json_option(command)

@@ -48,9 +48,10 @@ def configure(parser: ArgumentParser) -> None:
     show = add_command(commands, "show", "show a workspace")
     rename = add_command(commands, "rename", "give a workspace another name")
     archive = add_command(commands, "archive", "archive a workspace in which nothing runs")
-    restore = add_command(commands, "restore", "make an archived workspace live again")
+    restore = add_command(commands, "restore", "restore an archived workspace")
     for command in (create, show, rename, archive, restore):
-        command.add_argument("name", metavar="NAME", help="the name or id of the workspace")
+        which = "the name of the new workspace" if command is create else "the name or id of the workspace"
+        command.add_argument("name", metavar="NAME", help=which)
     rename.add_argument("to", metavar="NEW-NAME", help="its new name")
     for command in (create, listing, show, rename, archive, restore):
         add_json_option(command)

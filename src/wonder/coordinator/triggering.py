@@ -151,7 +151,7 @@ class Triggers:
     async def _target(self, project_id: str, trigger: CompiledTrigger, depth: int) -> Target | Failure:
         if depth > DEPTH_MAX:
             message = f"this run would be triggered {depth} levels deep, and {DEPTH_MAX} are allowed"
-            return Failure("TRIGGER_DEPTH", f"{message}; see to it that the output of a workflow in a circle stops it")
+            return Failure("TRIGGER_DEPTH", f"{message}; make sure that the output of a workflow in the cycle ends it")
         try:
             found = await find_target(self._coordinator.store, project_id, trigger.workflow_id)
             program = await self._program(found)

@@ -138,5 +138,5 @@ def _missing(text: str) -> Failure:
 def _kind(value: JsonValue | Missing) -> str:
     if value is None:
         return "null"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a text", dict: "an object"}
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", dict: "an object"}
     return names[type(value)]

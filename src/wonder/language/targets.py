@@ -135,6 +135,6 @@ def _kind(value: JsonValue) -> str:
         case bool():
             return "a boolean"
         case str():
-            return "a text"
+            return "a string"
         case _:
             return "a number"

@@ -141,7 +141,7 @@ def _check(value: object, path: tuple[str | int, ...], depth_left: int) -> int:
             return digits if digits <= _FEW_DIGITS else digits + digits * digits // _DIGIT_PAIRS
         case float():
             if not isfinite(value):
-                raise BadValue(f"{value} is not a JSON number; use null or a text", path)
+                raise BadValue(f"{value} is not a JSON number; use null or a string", path)
             return 8
         case list():
             if not depth_left:
@@ -159,7 +159,7 @@ def _check_object(value: dict[Any, Any], path: tuple[str | int, ...], depth_left
     size = 2
     for key, element in value.items():
         if not isinstance(key, str):
-            raise BadValue(f"the key {key!r} is not a text; JSON objects have texts as keys", path)
+            raise BadValue(f"the key {key!r} is not a string; JSON objects have strings as keys", path)
         size += _check_text(key, path) + 2 + _check(element, (*path, key), depth_left - 1)
     return size
 
@@ -173,7 +173,7 @@ def _check_text(text: str, path: tuple[str | int, ...]) -> int:
         except UnicodeEncodeError as error:
             raise BadValue(f"the text holds a lone surrogate (U+{ord(text[error.start]):04X})", path) from None
     if "\x00" in text:
-        raise BadValue("the text holds the character U+0000, which can't be stored", path)
+        raise BadValue("the string contains the character U+0000, which can't be stored", path)
     return size + 2
 
 
@@ -183,7 +183,7 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise BadValue(f"the key {key!r} stands twice in one object; keep one of them")
+                raise BadValue(f"the key {key!r} occurs twice in one object; keep one of them")
             seen.add(key)
     return value
 
@@ -218,7 +218,7 @@ def _real(digits: str) -> float:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise BadValue(f"{name} is not a JSON number; use null or a text")
+    raise BadValue(f"{name} is not a JSON number; use null or a string")
 
 
 def _encode_slowly(value: JsonValue, *, sort_keys: bool) -> str:

@@ -181,7 +181,7 @@ def _allowed(part: dict[str, Any], schema: dict[str, Any]) -> str:
                 return f"a list of objects with {', '.join(_resolved(schema, part['items'])['properties'])}"
             return f"a list of {', '.join(part['items'].get('enum', ['names']))}"
         case "null" | "string" as kind:
-            return "null" if kind == "null" else "a text"
+            return "null" if kind == "null" else "a string"
     return f"an object with {', '.join(part['properties'])}"
 
 

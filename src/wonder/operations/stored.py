@@ -216,7 +216,7 @@ async def _written(application: Application, record: Record) -> dict[str, Any]:
 TASKS = _declare("tasks", "task", TaskDef)
 ACTIONS = _declare("actions", "action", ActionDef, ("kind",))
 PROMPTS = _declare("prompts", "prompt", PromptSpec)
-ARTIFACT_TYPES = _declare("artifact-types", "type of artifacts", ArtifactType)
+ARTIFACT_TYPES = _declare("artifact-types", "artifact type", ArtifactType)
 MODELS = _declare("models", "model", ModelProfile, ("provider", "model_id"))
 VECTORS = _declare(
     "vectors", "vector index", VectorIndex, ("embedding_provider", "embedding_model", "dimensions", "auto_index")

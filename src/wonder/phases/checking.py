@@ -128,7 +128,7 @@ class _Checking:
         """Check a forEach, whose list has to be there when the step begins (PHS-2)."""
         if is_ref(text):
             return flow.check_ref(text, _LIST, "forEach", required=True)
-        self._note(flow, "forEach", f"'{text[:200]}' is no ref; write a ref to a list, as in @fetch.output.items")
+        self._note(flow, "forEach", f"'{text[:200]}' is not a ref; write a ref to a list, as in @fetch.output.items")
         return None
 
     def _until(self, text: str, flow: Flow) -> None:
@@ -171,7 +171,7 @@ class _Checking:
     def _trigger_ref(self, text: str, path: Path, sight: Sight, flow: Flow) -> Source | None:
         field = ".".join(map(str, path))
         if not is_ref(text):
-            self._note(flow, field, f"'{text[:200]}' is no ref; write a ref to a list, as in @output.items")
+            self._note(flow, field, f"'{text[:200]}' is not a ref; write a ref to a list, as in @output.items")
             return None
         source = sight.resolve(text)
         if isinstance(source, Unreadable):

@@ -76,7 +76,7 @@ def _of_server(error: PhaseError) -> str | None:
 
 def _of_item(error: PhaseError, step: PhaseStep | None) -> str | None:
     name = re.match(r"@([^.\[]+)", error.ref or "")
-    if step is None or step.for_each is None or not name or "is no ref" not in error.message:
+    if step is None or step.for_each is None or not name or "is not a ref" not in error.message:
         return None
     return f"the item is called @{step.as_} here; `as: {name[1]}` calls it @{name[1]}"
 

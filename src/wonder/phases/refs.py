@@ -41,7 +41,7 @@ class BadRef(WonderError):
     code = "BAD_REF"
 
     def __init__(self, text: str, reason: str) -> None:
-        super().__init__(f"'{text[:200]}' is no ref: {reason}")
+        super().__init__(f"'{text[:200]}' is not a ref: {reason}")
         self.text, self.reason = text, reason
 
 
@@ -93,7 +93,7 @@ def _step(text: str, body: str, steps: Collection[str]) -> tuple[str, int]:
     elif body in steps or (body and body.split(".")[0] in steps):
         name = body if body in steps else body.split(".")[0]
         raise BadRef(text, f"what a step gives is its output; write @{name}.output")
-    raise BadRef(text, "write @STEP.output.path, @input.path, @item or @index, or @@ for a text that begins with @")
+    raise BadRef(text, "write @STEP.output.path, @input.path, @item or @index, or @@ for a string that begins with @")
 
 
 def _path(text: str, body: str, start: int) -> Path:

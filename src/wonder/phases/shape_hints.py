@@ -49,7 +49,7 @@ def _of_field(path: Path) -> str | None:
     name = str(path[-1])
     if len(path) == 1:
         near = "steps" if name in ("phase", "phases") else closest(name, _FIELDS)
-        return f"did you mean '{near}'?" if near else f"possible are {', '.join(map(repr, sorted(_FIELDS)))}"
+        return f"did you mean '{near}'?" if near else f"the possible fields are {', '.join(map(repr, sorted(_FIELDS)))}"
     if path[0] == "triggers" and name in ("if", "when", "condition"):
         return "there is no condition: a ref in 'inputs' that is missing skips the trigger, so let the output decide"
     return _ELSEWHERE.get(name) if path[0] == "steps" and len(path) == 4 else None

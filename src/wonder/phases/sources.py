@@ -132,14 +132,14 @@ class Sight:
 
 
 def _no_item(text: str) -> Unreadable:
-    return Unreadable("missing_ref", f"'{text}' is only there with forEach; add forEach, or write another ref")
+    return Unreadable("missing_ref", f"'{text}' exists only with forEach; add forEach, or write another ref")
 
 
 def _why_absent(
     schema: Schema, path: tuple[str | int, ...], at: int, available: tuple[str, ...], text: str, name: str
 ) -> str:
     above = f"'{show_path(path[:at])}' of {name}" if at else name
-    said = f"'{text}' is never there: {above}"
+    said = f"'{text}' does not exist: {above}"
     if meant := element_meant(text, schema, path, at):
         return f"{said} is a list; write {meant}"
     if near := closest(str(path[at]), available):

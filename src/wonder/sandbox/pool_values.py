@@ -134,7 +134,7 @@ def _inexact(path: tuple[str | int, ...], number: int) -> TransformFailed:
     where = f" at {show_path(path)}" if path else ""
     message = (
         f"the transform's input holds the integer {str(number)[:40]}{where}, which no JavaScript number can hold "
-        "exactly; give it as a text"
+        "exactly; give it as a string"
     )
     return TransformFailed("TRANSFORM_INPUT", message, details={"path": show_path(path)})
 

@@ -57,5 +57,5 @@ def _check_no_query(value: str, where: Path, findings: Findings) -> None:
     if _QUERY.fullmatch(value):
         name = value.removeprefix("$").removeprefix(".")
         written = f"{{{{{name}}}}}" if re.fullmatch(r"[\w.]+", name) else "{{input.region}}"
-        message = f"a dimension is a template, and '{value[:80]}' would be stored as this text"
-        findings.error("query_in_template", where, message, f"write '{written}' to store the value that is there")
+        message = f"a dimension is a template, and '{value[:80]}' would be stored as this string"
+        findings.error("query_in_template", where, message, f"write '{written}' to store the value")

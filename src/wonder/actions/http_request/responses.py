@@ -49,7 +49,7 @@ def read_json(body: bytes) -> JsonValue:
     try:
         return parse_json(body.removeprefix(_BOM))
     except BadValue as refusal:
-        hint = "say 'response: text' if it should be a text"
+        hint = "say 'response: text' if it should be a string"
         raise BadResponse(f"its body is no JSON that can be kept: {refusal}; {hint}") from None
 
 

@@ -26,7 +26,7 @@ class Declaration(WaitingKind):
         """Note a default answer that does not fit, or that no deadline ever needs."""
         check_template(implementation.prompt, (*path, "prompt"), findings)
         if implementation.on_deadline != "fail" and implementation.deadline_ms is None:
-            message = "on_deadline says what happens at a deadline, but there is none"
+            message = "on_deadline needs a deadline, and deadline_ms is missing"
             findings.error("no_deadline", (*path, "on_deadline"), message, "add deadline_ms")
         if isinstance(implementation.on_deadline, DefaultAnswer):
             for fault in compile_validator(implementation.schema_).faults(implementation.on_deadline.default):

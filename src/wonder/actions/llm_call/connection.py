@@ -136,7 +136,7 @@ class _CompiledConfig:
             return f"https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1"
         base_url = base_url or OWN_ADDRESSES.get(provider, "")
         if not base_url:
-            raise bad_config(self._profile, "base_url is missing; add where the server is, http://localhost:8080/v1")
+            raise bad_config(self._profile, "base_url is missing; add it, as in http://localhost:8080/v1")
         if why := why_no_address(base_url):
             raise bad_config(self._profile, f"base_url {why}")
         return base_url

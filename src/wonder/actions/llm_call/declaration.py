@@ -13,7 +13,7 @@ class Declaration(Kind):
     kind = "llm_call"
     configuration = LlmCall
     summary = "sends a prompt to a model"
-    gives = "the value that fits `produces`; a text where that is empty or a string"
+    gives = "the value that fits `produces`; a string where that is empty or a string"
     errors = (
         "ANSWER_BROKEN",
         "ANSWER_CUT_OFF",

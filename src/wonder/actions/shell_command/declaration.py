@@ -37,9 +37,9 @@ class Declaration(Kind):
         if isinstance(implementation.command, str):
             if "{{" in implementation.command:
                 message = (
-                    "a text for a shell is no template, so that no value can become a command: {{…}} stays as it is"
+                    "a shell command is not a template, so that no value can become a command: {{…}} is left as it is"
                 )
-                hint = 'give values in env, and read them in the text as "$NAME"'
+                hint = 'pass values in env, and read them in the command as "$NAME"'
                 findings.warning("template_in_shell", (*path, "command"), message, hint)
         else:
             for i, argument in enumerate(implementation.command):

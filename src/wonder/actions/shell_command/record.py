@@ -39,6 +39,6 @@ class ShellCommand(Record):
     def _shell_is_asked_for(self) -> "ShellCommand":
         if isinstance(self.command, str) != self.shell:
             raise PydanticCustomError(
-                "shell_text", "a command is a list of arguments; one text, for a shell, needs 'shell: true' beside it"
+                "shell_text", "a command is a list of arguments; a string is a shell command and needs 'shell: true'"
             )
         return self

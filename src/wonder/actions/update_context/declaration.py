@@ -28,7 +28,7 @@ class Declaration(Kind):
             where = (*path, "updates", i)
             read_target(update.path, (*where, "path"), findings, in_workflow=implementation.scope == "workflow")
             if isinstance(update.expr, str):
-                otherwise = 'fix the expression there; a text that is meant as it is stands in {"$literal": "…"}'
+                otherwise = 'fix the expression; write a literal string as {"$literal": "…"}'
                 read_expression(update.expr, WORKFLOW_ROOTS, (*where, "expr"), findings, otherwise=otherwise)
 
     def output_schema(self, implementation: UpdateContext | None, named: Named) -> Schema:

@@ -54,7 +54,7 @@ class VectorSearchAction:
         """Wait until all is embedded that was written before, and give the nearest; raises ActionFailed."""
         query = input.get("query") if isinstance(input, dict) else None
         if not isinstance(query, str) or not query.strip():
-            message = f"a search takes {{query: a text}}, found {encode_json(input)[:100]}; correct the input_mapping"
+            message = f"a search takes {{query: a string}}, found {encode_json(input)[:100]}; correct the input_mapping"
             raise ActionFailed("BAD_QUERY", message)
         if self._kind.searching is None:
             message = (

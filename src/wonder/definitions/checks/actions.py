@@ -12,7 +12,7 @@ def check_action(action: ActionDraft, findings: Findings) -> None:
     if body.idempotency:
         check_template(body.idempotency.key_template, (*path, "idempotency", "key_template"), findings)
     if KINDS.waits(body.kind) and body.execution and body.execution.retry_policy:
-        message = f"{a_kind(body.kind)} waits durably and is never tried again"
+        message = f"{a_kind(body.kind)} waits durably and is never retried"
         findings.error(
             "retry_on_waiting", (*path, "execution", "retry_policy"), message, "leave retry_policy out (LAY-3)"
         )
@@ -38,9 +38,9 @@ def _check_on_context(action: ActionDraft, findings: Findings) -> None:
     for field, why, hint in (
         ("requires", "takes no input", "check the context with an assert before it"),
         ("produces", "gives no output", "leave it out, or check the context with an assert after it"),
-        ("execution", "takes no time and is never tried again", "leave it out"),
+        ("execution", "takes no time and is never retried", "leave it out"),
         ("idempotency", "does nothing outside of its run", "leave it out"),
     ):
         if getattr(action.body, field) is not None:
-            message = f"{field} would change nothing: {a_kind(kind)} {why}"
+            message = f"{field} would have no effect: {a_kind(kind)} {why}"
             findings.error("without_effect", (*action.path, field), message, hint)

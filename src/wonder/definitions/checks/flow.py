@@ -67,9 +67,9 @@ def check_expression_reads(expression: Expression, sight: Sight, where: Path, fi
 def _check_quoted(name: str, sight: Sight, where: Path, findings: Findings) -> None:
     shape, message = sight.shape(("state", name)), f'"{name}" in double quotes is a name, the field {name} of state'
     if shape and shape.kind == "absent":
-        findings.error("unknown_field", where, f"{message}, which is never there", f"write '{name}' for the text")
+        findings.error("unknown_field", where, f"{message}, which does not exist", f"write '{name}' for the string")
     elif shape and shape.kind == "open" and name not in sight.written:
-        hint = f"write '{name}' for the text, or {show_in_expression(('state', name))} for the field"
+        hint = f"write '{name}' for the string, or {show_in_expression(('state', name))} for the field"
         findings.warning("quoted_name", where, f"{message}, which no schema has", hint)
 
 
@@ -80,7 +80,7 @@ def check_read(path: Path, sight: Sight, where: Path, findings: Findings) -> boo
         root = str(path[0])
         near = closest(root, list(sight.roots))
         why = f": {sight.elsewhere[root]}" if root in sight.elsewhere else ""
-        hint = f"did you mean '{near}'?" if near and not why else f"here one can read {_names(sight.roots)}"
+        hint = f"did you mean '{near}'?" if near and not why else f"available here: {_names(sight.roots)}"
         findings.error("unknown_name", where, f"there is no '{root}' here{why}", hint)
         return False
     if shape.kind == "absent":
@@ -102,7 +102,7 @@ def _note_absent(path: Path, shape: Shape, sight: Sight, where: Path, findings: 
     elif (here := sight.shape(above)) and here.kind == "known" and here.schema not in (ANYTHING, True):
         reason = f"{parent} is of type {describe(here.schema)}"
         hint = "read it as a whole, or correct its schema"
-    findings.error("unknown_field", where, f"'{show_path(path)}' is never there: {reason}", hint)
+    findings.error("unknown_field", where, f"'{show_path(path)}' does not exist: {reason}", hint)
 
 
 def check_mapping(template: JsonValue, sight: Sight, where: Path, findings: Findings) -> bool:
@@ -131,8 +131,8 @@ def _check_texts(template: JsonValue, sight: Sight, where: Path, findings: Findi
         for i, part in enumerate(template):
             _check_texts(part, sight, (*where, i), findings)
     elif isinstance(template, str) and _spells_known_field(template, sight):
-        hint = f"write $.{template} for the value, or {{$literal: {template}}} for the text"
-        findings.warning("path_as_text", where, f"'{template}' is a text here, not the value of that name", hint)
+        hint = f"write $.{template} for the value, or {{$literal: {template}}} for the string"
+        findings.warning("path_as_text", where, f"'{template}' is a string here, not the value at that path", hint)
 
 
 def _spells_known_field(text: str, sight: Sight) -> bool:
@@ -202,7 +202,7 @@ def _check_fields(
         elif shape.kind == "absent":
             near = closest(key, list(shape.available))
             hint = f"did you mean '{near}'?" if near else f"it takes {_names(shape.available)}"
-            findings.error("unknown_field", (*where, key), f"{taker} takes no '{key}'", hint)
+            findings.error("unknown_field", (*where, key), f"{taker} has no input '{key}'", hint)
     for name in target.get("required", []):
         if name not in template:
             findings.error("missing_input", where, f"{taker} needs '{name}', which is not mapped", f"map '{name}'")

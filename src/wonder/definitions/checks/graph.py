@@ -40,10 +40,10 @@ def _check_tiers(tiers: list[list[TransitionDraft]], reads_last_error: ReadsLast
         for transition in tier:
             if blocker and reads_last_error(transition) is False:
                 message = (
-                    f"this transition is never looked at: the one to '{blocker.to_ref}' with priority "
+                    f"this transition is never considered: the one to '{blocker.to_ref}' with priority "
                     f"{blocker.body.priority} always matches first"
                 )
-                hint = "give that one a condition or a loop_config, or this one a smaller priority, to come first"
+                hint = "give that one a condition or a loop_config, or give this one a smaller priority"
                 findings.error("unreachable_tier", transition.path, message, hint)
         unconditional = [t for t in tier if t.body.condition is None]
         ordinary = [t for t in tier if t.body.condition is not None and reads_last_error(t) is False]

@@ -39,8 +39,8 @@ def _check_each(workflow: WorkflowDraft, branches: Branches, findings: Findings)
         if earlier != join:
             differing = [name for name in type(join).model_fields if getattr(join, name) != getattr(earlier, name)]
             message = (
-                f"the node '{transition.to_ref}' is joined in another way at {show_path(other.path)}: "
-                f"not with the same {' and '.join(differing)}"
+                f"the joins into '{transition.to_ref}' differ: {show_path(other.path)} does "
+                f"not have the same {' and '.join(differing)}"
             )
             findings.error("joins_disagree", path, message, "write the same synchronization on both (CTL-8)")
 
@@ -95,11 +95,12 @@ def _check_who_comes(workflow: WorkflowDraft, branches: Branches, findings: Find
         if absent := branches.never_coming(join.sibling_group, transition.to_ref):
             refs = ", ".join(f"'{ref}'" for ref in dict.fromkeys(absent))
             message = (
-                f"the join into '{transition.to_ref}' waits for all branches of '{join.sibling_group}', also for those "
-                f"that begin at {refs}, from where no way leads to it: they have to end, or to wait at another join"
+                f"the join into '{transition.to_ref}' waits for all branches of '{join.sibling_group}', including "
+                f"those that begin at {refs}, from which no path leads to it: these must end, or wait at another join"
             )
             hint = (
-                "if it should not wait for them, fan out to those that come here in a node of their own, and join that"
+                "if it should not wait for them, let another node fan out to the branches that come here, and join "
+                "those"
             )
             findings.warning("join_waits_for_others", (*transition.path, "synchronization"), message, hint)
 

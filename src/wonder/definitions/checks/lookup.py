@@ -167,7 +167,7 @@ class Lookup:
         if self._section and not reference.library and reference.name in self._outside(reference.kind):
             return f"a library can't name what a project has: move it to '{_SECTIONS[reference.kind]}' of the library"
         if reference.version and reference.name in names:
-            return f"write '{reference.name}' for the one of this file; only what is stored has versions"
+            return f"write '{reference.name}' for the one in this file; only stored definitions have versions"
         near = closest(reference.name, sorted(names))
         return f"did you mean '{near}'?" if near else f"add it to '{_SECTIONS[reference.kind]}', or deploy it first"
 

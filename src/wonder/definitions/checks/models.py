@@ -55,7 +55,7 @@ def _check_text(text: JsonValue, where: Path, findings: Findings) -> None:
         return
     # Whether secrets may stand here at all is checked with all other places of them.
     if read := next((name for name in names if name[0] != "secrets"), None):
-        message = f"'{read[0]}' is never there: a model is read when it is used, without an input"
+        message = f"'{read[0]}' does not exist: a model is read when it is used, without an input"
         findings.error("unknown_name", where, message, f"write {_SECRET}, or the value itself")
     elif where[-2] != "headers" and ("\r" in text or "\n" in text.strip()):
         findings.error("bad_header", where, f"'{where[-1]}' has a line break in it", "write it on one line")
@@ -65,7 +65,7 @@ def _check_address(config: ExecutionConfig, provider: str, where: Path, findings
     address = config.base_url
     if address is None:
         if provider == "local":
-            hint = "add where the server is: base_url: http://localhost:8080/v1"
+            hint = "add the address of the server: base_url: http://localhost:8080/v1"
             findings.error("missing_field", where, "a local model needs 'base_url' in its execution_config", hint)
     elif "{{" not in address:
         note_address(address, (*where, "base_url"), findings)

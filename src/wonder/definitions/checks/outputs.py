@@ -98,7 +98,7 @@ def check_target(path: Path, sights: Sights, ref: str, where: Path, findings: Fi
         assert shape.at is not None
         near = closest(str(path[shape.at + 1]), list(shape.available))
         hint = f"did you mean '{near}'?" if near else f"add it to {name}"
-        findings.error("unknown_target", where, f"{name} has no place for '{show_path(path)}'", hint)
+        findings.error("unknown_target", where, f"{name} has no field for '{show_path(path)}'", hint)
     return shape.schema if shape.kind == "known" else None
 
 

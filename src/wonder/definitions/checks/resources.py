@@ -44,7 +44,7 @@ def _check_names(text: str | None, requires: Schema, where: Path, findings: Find
             missing = str(read[shape.at])
             near = closest(missing, shape.available)
             hint = f"did you mean '{near}'?" if near else f"add '{missing}' to requires, or correct the template"
-            message = f"'{show_path(name)}' is never there: requires has no '{missing}'"
+            message = f"'{show_path(name)}' does not exist: requires has no '{missing}'"
             findings.error("unknown_field", where, message, hint)
 
 

@@ -46,7 +46,7 @@ def check_schedule(schedule: ScheduleDraft, lookup: Lookup, reading: Reading, fi
     for path, ref in input_refs(schedule.body.input):
         if ref not in REFS:
             known = ", ".join(REFS)
-            hint = f"write one of {known}, or @{ref} for the text itself"
+            hint = f"write one of {known}, or @{ref} for the string itself"
             findings.error("missing_ref", (*schedule.path, "input", *path), f"a schedule knows no '{ref}'", hint)
     if workflow := lookup.workflow(schedule.workflow):
         _check_input(schedule, workflow, planned_ms or _SAMPLE_MS, zone or UTC, findings)

@@ -106,7 +106,7 @@ def _check_expression(text: str, where: Path, findings: Findings) -> None:
 def _warn_of_mapping(mapping: JsonValue, path: Path, findings: Findings) -> None:
     for field, text in texts_in(mapping, ()):
         if secrets_in(text):
-            message = "a mapping is no template: the text is passed on as it is, without the secret"
+            message = "a mapping is not a template: the string is passed on unchanged, without the secret"
             findings.warning("secret_not_filled_in", (*path, *field), message, _hint())
 
 

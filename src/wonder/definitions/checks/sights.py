@@ -52,7 +52,7 @@ class Sights:
         self.workflow, self.branches, self.memory = workflow, branches, Memory()
         self._sights: dict[str | None, Sight] = {}
         self._item_vars = Counter(t.body.foreach.item_var for t in workflow.transitions if t.body.foreach)
-        self._elsewhere = dict.fromkeys(self._item_vars, "an item is there only inside its foreach")
+        self._elsewhere = dict.fromkeys(self._item_vars, "an item exists only inside its foreach")
         self._elsewhere["_branch"] = "this is not inside a fan-out"
         unknown = {ALL_NAMES} if not whole or None in tasks.values() else set()
         self.branch_names = frozenset({*self._names_written_in_branches(tasks), *unknown})

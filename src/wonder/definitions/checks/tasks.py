@@ -50,14 +50,14 @@ def _check_neighbours(task: TaskDraft, view: TaskView, findings: Findings) -> No
             hint = "write 'scope: task', or give it a node of its own (FIL-2)"
             findings.error("workflow_scope_step", (*draft.path, "action"), message, hint)
     if task.body.queue is not None:
-        message = f"no worker takes tasks of a queue yet, so the queue '{task.body.queue}' would change nothing"
+        message = f"queues have no workers yet, so the queue '{task.body.queue}' would have no effect"
         hint = "leave queue out: every task runs in the process that runs the engine (TSK-7)"
         findings.error("queue_without_workers", (*task.path, "queue"), message, hint)
     if view.on_workflow_context:
         _check_on_workflow_context(task, view, findings)
     if view.waits and task.body.retry:
         waiting = view.sole_action.body.kind if view.sole_action else ""
-        message = f"the task waits durably ({waiting}) and is never tried again"
+        message = f"the task waits durably ({waiting}) and is never retried"
         findings.error("retry_on_waiting", (*task.path, "retry"), message, "leave retry out (LAY-3)")
 
 
@@ -82,7 +82,7 @@ def _check_on_workflow_context(task: TaskDraft, view: TaskView, findings: Findin
         hint = "leave it out: it writes to the workflow's context"
         found.append(((*step.path, "output_mapping"), "gives no output", hint))
     for where, why, hint in found:
-        message = f"{where[-1]} would change nothing: {a_kind(kind)} on the workflow's context {why}"
+        message = f"{where[-1]} would have no effect: {a_kind(kind)} on the workflow's context {why}"
         findings.error("without_effect", where, message, hint)
 
 
@@ -101,7 +101,7 @@ def _check_step(step: StepView, path: Path, sight: Sight, task: TaskDraft, looku
     kind = step.action.kind if step.action else None
     if kind and kind.carried_out == "on_context" and step.body.input_mapping not in (None, "$.input"):
         if getattr(step.action.implementation if step.action else None, "scope", None) == "task":
-            message = f"input_mapping would change nothing: {a_kind(kind.kind)} takes no input"
+            message = f"input_mapping would have no effect: {a_kind(kind.kind)} takes no input"
             hint = "leave it out: it reads the context of its task"
             findings.error("without_effect", where, message, hint)
     elif check_mapping(step.body.input_mapping, sight, where, findings) and step.action:
@@ -144,7 +144,7 @@ def _check_target(target: Target | None, task: TaskDraft, where: Path, findings:
         assert shape.at is not None
         near = closest(str(target.path[shape.at + 1]), shape.available)
         hint = f"did you mean '{near}'?" if near else "add it to output_schema, or correct the target"
-        message = f"output_schema of '{task.name}' has no place for '{show_path(target.path)}'"
+        message = f"output_schema of '{task.name}' has no field for '{show_path(target.path)}'"
         findings.error("unknown_target", where, message, hint)
     return shape.schema if shape.kind == "known" else None
 

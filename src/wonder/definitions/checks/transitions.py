@@ -66,7 +66,7 @@ def _check_list(path: Path, sight: Sight, where: Path, findings: Findings) -> No
         findings.error(
             "not_a_list",
             where,
-            f"'{show_path(path)}' is no list: its schema says {describe(shape.schema)}",
+            f"'{show_path(path)}' is not a list: its schema says {describe(shape.schema)}",
             "name a list",
             expected=mismatch.expected,
             actual=mismatch.actual,
@@ -77,12 +77,12 @@ def _check_item_var(name: str, where: Path, findings: Findings) -> None:
     if is_item_var(name):
         return
     if name in WORKFLOW_ROOTS:
-        reason, hint = f"'{name}' has a meaning already", "choose another name, such as 'item'"
+        reason, hint = "it already has a meaning", "choose another name, such as 'item'"
     elif name.lower() in RESERVED_WORDS:
-        reason, hint = f"'{name}' is a word of the expression language", "choose another name, such as 'item'"
+        reason, hint = "it is a word of the expression language", "choose another name, such as 'item'"
     else:
-        reason, hint = f"'{name}' is no identifier", "use letters, digits and _ only, and begin with a letter"
-    findings.error("bad_item_var", where, f"an item can't be called so: {reason}", hint)
+        reason, hint = "it is not an identifier", "use letters, digits and _ only, and begin with a letter"
+    findings.error("bad_item_var", where, f"'{name}' can't be the name of an item: {reason}", hint)
 
 
 def _check_merge(merge: Merge, transition: TransitionDraft, sights: Sights, path: Path, findings: Findings) -> None:
@@ -90,7 +90,7 @@ def _check_merge(merge: Merge, transition: TransitionDraft, sights: Sights, path
     source = read_dotted(merge.source, where, findings)
     if source is not None:
         if source[0] != "_branch":
-            message = f"a merge takes its source out of each branch, and '{merge.source}' is not in one"
+            message = f"the source of a merge is a value of each branch, which '{merge.source}' is not in one"
             findings.error("bad_merge_source", where, message, "write _branch.output, or a field of it")
         elif _is_unwritten(source, sights):
             message = f"no node inside the fan-out writes '{merge.source}', so every branch gives null"
@@ -106,7 +106,7 @@ def _check_merge(merge: Merge, transition: TransitionDraft, sights: Sights, path
             findings.error(
                 "type_mismatch",
                 where,
-                f"what '{merge.strategy}' makes does not fit '{merge.target}': {mismatch.message}",
+                f"the result of '{merge.strategy}' does not fit '{merge.target}': {mismatch.message}",
                 "choose another strategy or target",
                 expected=mismatch.expected,
                 actual=mismatch.actual,

@@ -34,7 +34,7 @@ def check_triggers(
         elif trigger.target and (way := _way_back(trigger.target, workflow, beside, lookup)):
             through = " → ".join(f"'{name}'" for name in way[1:-1])
             message = f"'{workflow.name}' triggers itself" + (f" through {through}" if through else "")
-            hint = "see to it that the output stops it; runs triggered 10 levels deep are refused"
+            hint = "make sure that the output ends the cycle; runs triggered more than 10 levels deep are rejected"
             findings.warning("trigger_cycle", (*trigger.path, "workflowId"), message, hint)
         if trigger.body.on_timeout is not None and trigger.body.workflow_timeout_ms is None:
             message = "on_timeout says what happens at workflow_timeout_ms, and this trigger has none"
@@ -74,7 +74,7 @@ def _check_refs(trigger: TriggerDraft, workflow: WorkflowDraft, findings: Findin
     places: list[tuple[Path, str]] = []
     if trigger.body.for_each is not None:
         if not is_ref(trigger.body.for_each):
-            message = f"'{trigger.body.for_each}' is no ref"
+            message = f"'{trigger.body.for_each}' is not a ref"
             findings.error("bad_ref", (*trigger.path, "forEach"), message, "write a ref, such as @output.items")
         else:
             places.append(((*trigger.path, "forEach"), trigger.body.for_each))
@@ -90,12 +90,12 @@ def _check_ref(text: str, where: Path, trigger: TriggerDraft, workflow: Workflow
     except WonderError as error:
         meant = _ELEMENT.sub(r"[\1]", text)
         hint = "write a ref, such as @output.items" if meant == text else f"an element of a list is written {meant}"
-        findings.error("bad_ref", where, f"'{text}' is no ref: {error}", hint)
+        findings.error("bad_ref", where, f"'{text}' is not a ref: {error}", hint)
         return
     in_each = trigger.body.for_each is not None and where[-1] != "forEach"
     if path[0] in ("item", "index"):
         if not in_each:
-            message = f"'{text}' is only there with forEach"
+            message = f"'{text}' exists only with forEach"
             findings.error("missing_ref", where, message, "add forEach, or write @output.… or @input.…")
         return
     seen = _seen_by(path, workflow)
@@ -103,7 +103,7 @@ def _check_ref(text: str, where: Path, trigger: TriggerDraft, workflow: Workflow
         findings.error("missing_ref", where, f"a trigger can't read '{text}'", "write @output.… or @input.…")
     elif (shape := shape_at(seen.schema, seen.path)).kind == "absent":
         assert shape.at is not None
-        message = f"'{text}' is never there: {seen.name} has no such field"
+        message = f"'{text}' does not exist: {seen.name} has no such field"
         near = closest(str(seen.path[shape.at]), shape.available)
         hint = f"did you mean '{near}'?" if near else f"correct the ref, or {seen.name}"
         findings.error("missing_ref", where, message, hint)
@@ -121,7 +121,7 @@ def _check_inputs(trigger: TriggerDraft, workflow: WorkflowDraft, target: Workfl
         wanted = shape_at(target.input_schema, (name,))
         if wanted.kind == "absent":
             near = closest(name, wanted.available)
-            message = f"the workflow '{trigger.target}' takes no '{name}'"
+            message = f"the workflow '{trigger.target}' has no input '{name}'"
             findings.error("trigger_input", (*where, name), message, f"did you mean '{near}'?" if near else hint)
             continue
         given = _schema_of(value, trigger, workflow)

@@ -62,5 +62,5 @@ def _check(text: str | None, fields: list[str], also: tuple[str, ...], where: Pa
         near = closest(missing, fields)
         added = f"add '{missing}' to the node's input_mapping, or correct the template"
         hint = f"did you mean '{near}'?" if near else added
-        message = f"'{show_path(name)}' is never there: the node's input_mapping has no '{missing}'"
+        message = f"'{show_path(name)}' does not exist: the node's input_mapping has no '{missing}'"
         findings.error("unknown_variable", where, message, hint)

@@ -87,7 +87,7 @@ def _check_refs(workflow: WorkflowDraft, findings: Findings) -> bool:
         if ref is None:
             continue
         if ref in seen:
-            message = f"'{ref}' is the ref of {seen[ref]} already; a sibling_group could mean both"
+            message = f"'{ref}' is the ref of {seen[ref]} already; a sibling_group could mean either"
             findings.error("duplicate_ref", (*transition.path, "ref"), message, "rename one of them")
         seen.setdefault(ref, "a transition")
     return len(findings.faults) == before

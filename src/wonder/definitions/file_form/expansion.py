@@ -87,7 +87,10 @@ class Expansion:
         name = main.name or "workflow"
         if name in into.workflows:
             self._fault(
-                "duplicate_name", ("workflow", "name"), f"'{name}' stands in 'workflows' too", "rename one of the two"
+                "duplicate_name",
+                ("workflow", "name"),
+                f"'{name}' is also defined in 'workflows'",
+                "rename one of the two",
             )
         into.workflows[name] = self._workflow(name, main, ("workflow",), into, file.triggers)
         return name
@@ -202,7 +205,7 @@ class Expansion:
 
     def _new_name(self, kind: str, name: str, path: Path, taken: dict[str, Any]) -> None:
         if name in taken:
-            message = f"what stands in line here is stored as {_a(kind)} called '{name}', which the file has already"
+            message = f"this is stored as {_a(kind)} called '{name}', and the file already has one with this name"
             self._fault("duplicate_name", path, message, f"rename the other {kind}")
 
     def _fault(self, code: str, path: Path, message: str, hint: str) -> None:

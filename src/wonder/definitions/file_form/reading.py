@@ -49,7 +49,7 @@ class Reading(Struct):
 def read_bundle(document: JsonValue, left_out: Collection[Path] = ()) -> Reading:
     """Read a bundle, around whatever is wrong in it and what was left out of it already."""
     if not isinstance(document, dict):
-        message = f"a definition file holds an object, found {show(document)}"
+        message = f"a definition file must contain an object, found {show(document)}"
         return _nothing(Fault("wrong_type", (), message, "start with 'workflow:'"))
     if not document and not left_out:
         return _nothing(Fault("empty", (), "the file defines nothing", "start with 'workflow:'"))

@@ -13,7 +13,7 @@ from wonder.definitions.records.fields import Record
 from wonder.language.values import JsonValue
 
 _WANTED = {
-    "string_type": "a text",
+    "string_type": "a string",
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
@@ -76,7 +76,8 @@ def _fault(details: ErrorDetails, model: type[Record], path: Path, prefix: Path)
             return fault("duplicate_field", f"'{first}' and '{path[-1]}' are the same field", "keep one of them")
         allowed = sorted(possible - {str(path[-1])})
         near = nearest(str(path[-1]), allowed)
-        hint = f"did you mean '{near}'?" if near else f"possible are {some(allowed)}" if allowed else "leave it out"
+        others = f"the possible fields are {some(allowed)}" if allowed else "leave it out"
+        hint = f"did you mean '{near}'?" if near else others
         return fault("unknown_field", f"there is no field '{path[-1]}' here", hint)
     if kind in _WANTED:
         wanted = _WANTED[kind]
@@ -103,7 +104,7 @@ def _choice_fault(details: ErrorDetails, fault: _Make, path: Path) -> Fault:
         hint = f"write one of {some(options)}; if a package adds it, install that package here"
     else:
         hint = f"write one of {some(options)}"
-    wrong = f"not one of {some(options)}" if len(options) <= 8 else f"no {path[-1] if path else 'word'} that is known"
+    wrong = f"not one of {some(options)}" if len(options) <= 8 else f"not a known {path[-1] if path else 'word'}"
     return fault("bad_choice", f"{show(found)} is {wrong}", hint)
 
 
@@ -140,8 +141,8 @@ def _length_fault(details: ErrorDetails, fault: _Make, path: Path) -> Fault:
 
 
 def _form_fault(details: ErrorDetails, fault: _Make, path: Path) -> Fault:
-    form = FORMS.get(str(path[-1]) if path else "", f"a text that matches {details['ctx']['pattern']}")
-    return fault("bad_form", f"{show(details['input'])} does not have the form that is needed", f"write {form}")
+    form = FORMS.get(str(path[-1]) if path else "", f"a string that matches {details['ctx']['pattern']}")
+    return fault("bad_form", f"{show(details['input'])} does not have the required form", f"write {form}")
 
 
 def _other_fault(details: ErrorDetails, fault: _Make, path: Path) -> Fault:

@@ -18,7 +18,7 @@ FORMS = {
 """How a text with a form of its own is written, by the name of its field."""
 
 TAGS = {
-    "type": "add 'type: expression' or 'type: structured'; an expression can also be written as a plain text",
+    "type": "add 'type: expression' or 'type: structured'; an expression can also be written as a plain string",
     "transport": "add 'transport: stdio' or 'transport: http'",
 }
 """What the field can be that says which of several forms an object has, by its name."""
@@ -55,8 +55,8 @@ def hint_for_type(wanted: str, path: Path, found: Any) -> str:
     if wanted == "a whole number" and (name == "ms" or name.endswith("_ms")):
         return "write a whole number of milliseconds, as in 60000"
     if wanted == "an object" and isinstance(found, list):
-        return "write an object, in which each element stands under its name"
-    if wanted == "a text" and isinstance(found, bool | int | float):
+        return "write an object with the name of each element as its key"
+    if wanted == "a string" and isinstance(found, bool | int | float):
         return f'write it in quotes: "{encode_json(found)}"'
     if wanted == "a list" and isinstance(found, str) and name == "command":
         return f"write the program and each of its arguments as a list: [{', '.join(found.split()[:8])}]"
@@ -72,7 +72,7 @@ def hint_of_rule(rule: str, found: Any) -> str:
 def _task_or_action(found: dict[str, Any]) -> str:
     if "action" in found:
         return "this one has both: keep one of them"
-    return "this one has neither: name a task with 'task', or put an action in line with 'action'"
+    return "this one has neither: name a task with 'task', or write an action here with 'action'"
 
 
 def _ms_or_until(found: dict[str, Any]) -> str:
@@ -86,7 +86,7 @@ def _cron_or_interval(found: dict[str, Any]) -> str:
 def _shell_text(found: dict[str, Any]) -> str:
     if isinstance(found.get("command"), str):
         return "write the command as a list, or add 'shell: true'"
-    return "write the command as one text, or leave 'shell' out"
+    return "write the command as one string, or leave 'shell' out"
 
 
 _RULES: dict[str, str | Callable[[dict[str, Any]], str]] = {

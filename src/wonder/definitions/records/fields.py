@@ -20,10 +20,12 @@ def _check_name(name: str) -> str:
     if name != name.strip():
         raise PydanticCustomError("bad_name", "a name can't begin or end with a space")
     if not name.isprintable():
-        raise PydanticCustomError("bad_name", "a name can't hold control characters or line breaks")
+        raise PydanticCustomError("bad_name", "a name can't contain control characters or line breaks")
     # `library/name@version` is how a reference is written, so neither sign can be part of a name.
     if "/" in name or "@" in name:
-        raise PydanticCustomError("bad_name", "a name can't hold '/' or '@'; they separate library, name and version")
+        raise PydanticCustomError(
+            "bad_name", "a name can't contain '/' or '@'; they separate library, name and version"
+        )
     return name
 
 

@@ -102,7 +102,7 @@ class LoopConfig(Record):
     @model_validator(mode="after")
     def _some_limit(self) -> "LoopConfig":
         if self.max_iterations is None and self.timeout_ms is None:
-            raise PydanticCustomError("no_limit", "a loop_config limits nothing; give max_iterations or timeout_ms")
+            raise PydanticCustomError("no_limit", "a loop_config needs max_iterations, timeout_ms or both")
         return self
 
 
@@ -121,10 +121,10 @@ class TransitionBody(Record):
     @model_validator(mode="after")
     def _one_way_to_fan_out(self) -> "TransitionBody":
         if self.foreach and self.spawn_count is not None:
-            raise PydanticCustomError("spawn_and_foreach", "spawn_count and foreach can't stand on one transition")
+            raise PydanticCustomError("spawn_and_foreach", "a transition can't have both spawn_count and foreach")
         if self.foreach and self.synchronization:
             raise PydanticCustomError(
-                "foreach_and_synchronization", "foreach and synchronization can't stand on one transition"
+                "foreach_and_synchronization", "a transition can't have both foreach and synchronization"
             )
         return self
 

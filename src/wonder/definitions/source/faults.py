@@ -52,7 +52,7 @@ class FaultList:
     def note_duplicate(self, key: str, offset: int, first_offset: int) -> None:
         """Note a key that stands in its object a second time."""
         first = self._source.place(first_offset)
-        message = f"the key {key!r} stands twice in one object, first at line {first.line}, column {first.column}"
+        message = f"the key {key!r} occurs twice in one object, first at line {first.line}, column {first.column}"
         self.note("DUPLICATE_KEY", offset, message, "keep one of them")
 
     def stop_at_too_many(self, offset: int) -> Unreadable:

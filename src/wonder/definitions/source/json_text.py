@@ -110,7 +110,7 @@ class _Scanner:
             self.faults.note(
                 "BAD_VALUE",
                 start,
-                f"the text holds {_name_of(unstorable[0])}, which can't be stored",
+                f"the string contains {_name_of(unstorable[0])}, which can't be stored",
                 "remove it" if unstorable[0] == "\x00" else "write both halves of the surrogate pair",
             )
         return text
@@ -124,7 +124,7 @@ class _Scanner:
             self.at = word.end()
             return _WORDS[word[0]]
         if word and word[0] in _NOT_FINITE:
-            self.faults.note("BAD_VALUE", self.at, f"{word[0]} is not a JSON number", "use null or a text")
+            self.faults.note("BAD_VALUE", self.at, f"{word[0]} is not a JSON number", "use null or a string")
             self.at = word.end()
             return None
         raise self.broken(f"expected a value, found {self.shown()}", self.value_hint())
@@ -137,7 +137,7 @@ class _Scanner:
         try:
             return parse_json(digits)
         except BadValue as refusal:
-            self.faults.note("BAD_VALUE", start, refusal.reason, "write a smaller number, or a text")
+            self.faults.note("BAD_VALUE", start, refusal.reason, "write a smaller number, or a string")
             return None
 
     def skip_space(self) -> None:
@@ -169,14 +169,14 @@ class _Scanner:
         if self.at >= len(self.text) or self.text[self.at] in "\r\n":
             self.at = start
             return self.broken(
-                "a text has no closing quote on its line", 'close it with ", and write line breaks as \\n'
+                "a string has no closing quote on its line", 'close it with ", and write line breaks as \\n'
             )
         if self.text[self.at] == "\\":
             return self.broken(
-                f"{self.text[self.at : self.at + 2]!r} is no escape in JSON", "write a backslash itself as \\\\"
+                f"{self.text[self.at : self.at + 2]!r} is not an escape in JSON", "write a backslash itself as \\\\"
             )
         return self.broken(
-            f"{_name_of(self.text[self.at])} stands raw in a text", "write it as an escape (\\t, \\u001f)"
+            f"{_name_of(self.text[self.at])} is not escaped in a string", "write it as an escape (\\t, \\u001f)"
         )
 
     def shown(self) -> str:
@@ -199,12 +199,12 @@ class _Scanner:
         if rest.startswith(_COMMENTS):
             return _NO_COMMENTS
         if rest[:1] == "'":
-            return "write texts in double quotes"
+            return "write strings in double quotes"
         if rest[:1] in ("+", "-", ".") or rest[:1].isdigit():
             return "write numbers as 1, -2.5 or 1e3, without a plus sign or leading zeros"
         if not self.text[: self.at].strip():
             return "begin with {; a file in YAML is named .yaml"
-        return "write a text in double quotes, a number, true, false, null, an object or a list"
+        return "write a string in double quotes, a number, true, false, null, an object or a list"
 
 
 def _name_of(character: str) -> str:

@@ -25,7 +25,7 @@ def read_source(text: str | bytes, file: str, *, max_bytes: int = MAX_BYTES) -> 
         text = _decode(text, file)
     source = SourceText(text.removeprefix(_BYTE_ORDER_MARK), file)
     if not source.text.strip():
-        raise _refusal(file, "EMPTY", "the file is empty", "write a definition into it")
+        raise _refusal(file, "EMPTY", "the file is empty", "write a definition in it")
     if file.lower().endswith(".json"):
         return read_json(source)
     return _read_json_or_yaml(source)

@@ -80,12 +80,12 @@ def _hiding_places(text: str) -> dict[int, str]:
 
 def _hint(complaint: str, character: str) -> str:
     if "cannot start any token" in complaint:
-        return "indent with spaces, not tabs" if character == "\t" else f"quote a text that begins with {character}"
+        return "indent with spaces, not tabs" if character == "\t" else f"quote a string that begins with {character}"
     if "mapping values are not allowed" in complaint:
-        return "quote a text that holds ': ', or fix the indentation"
+        return "quote a string that contains ': ', or fix the indentation"
     for word, sign in (("an alias", "*"), ("an anchor", "&"), ("a tag", "!")):
         if f"while scanning {word}" in complaint:
-            return f"quote a text that begins with {sign}"
+            return f"quote a string that begins with {sign}"
     if "escape" in complaint or "quoted scalar" in complaint:
         return "write a backslash in double quotes as \\\\, or use single quotes"
     if "could not find expected ':'" in complaint:

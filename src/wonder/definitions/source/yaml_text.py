@@ -64,7 +64,8 @@ class _Builder:
             return self.alias(event, depth_left)
         assert isinstance(event, ScalarEvent | SequenceStartEvent | MappingStartEvent)
         if event.tag is not None:
-            self.note("YAML_TAG", event, f"the tag {event.tag} is not allowed", "remove it; quotes make a text a text")
+            hint = "remove it; put the value in quotes to make it a string"
+            self.note("YAML_TAG", event, f"the tag {event.tag} is not allowed", hint)
         if isinstance(event, ScalarEvent):
             read: tuple[JsonValue, MarksInside] = self.scalar(event), None
         else:
@@ -113,30 +114,31 @@ class _Builder:
             return key
         if len(self.faults.found) == faults:
             if isinstance(key, list | dict):
-                hint = "quote a text that begins with { or ["
+                hint = "quote a string that begins with { or ["
                 self.note("YAML_KEY", event, f"a {'list' if isinstance(key, list) else 'mapping'} can't be a key", hint)
             else:
                 word = event.value if isinstance(event, ScalarEvent) else str(key)
-                self.note("YAML_KEY", event, f"the key {word or 'null'} is not a text", f'quote it: "{word}"')
+                self.note("YAML_KEY", event, f"the key {word or 'null'} is not a string", f'quote it: "{word}"')
         return None
 
     def scalar(self, event: ScalarEvent) -> JsonValue:
         text = self.events.restored(event.value)
         if event.style:
             if "\x00" in text:
-                self.note("BAD_VALUE", event, "the text holds the character U+0000, which can't be stored", "remove it")
+                message = "the string contains the character U+0000, which can't be stored"
+                self.note("BAD_VALUE", event, message, "remove it")
             return text
         try:
             return resolve_scalar(text)
         except BadValue as refusal:
-            self.note("BAD_VALUE", event, refusal.reason, "use null or a text in quotes")
+            self.note("BAD_VALUE", event, refusal.reason, "use null or a string in quotes")
             return None
 
     def alias(self, event: AliasEvent, depth_left: int) -> tuple[JsonValue, MarksInside]:
         name = event.anchor
         assert name is not None, "an alias names its anchor"
         if name not in self.anchors:
-            hint = f"write &{name} before the value that it means, or quote a text that begins with *"
+            hint = f"write &{name} before the value that it means, or quote a string that begins with *"
             raise self.stop("YAML_ALIASES", event, f"the alias *{name} has no anchor before it", hint)
         anchored = self.anchors[name]
         if anchored is None:
@@ -149,11 +151,11 @@ class _Builder:
         self.aliased += 1 + (len(value) if isinstance(value, str) else 0)
         if self.aliased > _ALIASED_MAX:
             message = f"aliases make the document longer by more than {_ALIASED_MAX:,} values and characters"
-            raise self.stop("YAML_ALIASES", event, message, "write less of it with aliases")
+            raise self.stop("YAML_ALIASES", event, message, "use fewer aliases")
         self.values += 1
         if self.values > VALUES_MAX:
             message = f"with its aliases written out, the document has more than {VALUES_MAX:,} values"
-            raise self.stop("YAML_ALIASES", event, message, "write less of it with aliases")
+            raise self.stop("YAML_ALIASES", event, message, "use fewer aliases")
         if not isinstance(value, list | dict):
             return value
         if not depth_left:
@@ -175,4 +177,4 @@ class _Builder:
         return self.faults.stop(code, offset_of(event), message, hint)
 
     def empty(self) -> Unreadable:
-        return self.faults.stop("EMPTY", 0, "the file holds no value", "write a definition into it")
+        return self.faults.stop("EMPTY", 0, "the file contains no value", "write a definition in it")

@@ -58,7 +58,7 @@ def printf(*arguments: SqlValue) -> str | None:
 
 def _check_size(size: int) -> None:
     if size > MAX_TEXT:
-        raise EvaluationError(f"a text of {size:,} bytes would be built; the limit is {MAX_TEXT:,}")
+        raise EvaluationError(f"a string of {size:,} bytes would be built; the limit is {MAX_TEXT:,}")
 
 
 def _parts(template: str, arguments: _Arguments) -> Iterator[bytes]:

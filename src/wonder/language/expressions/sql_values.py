@@ -224,7 +224,7 @@ def node_of(value: SqlValue) -> Node:
 def built(text: str) -> str:
     """Return a text that was put together, if it is not too long and may be stored (CTX-7)."""
     if len(text) > MAX_TEXT:
-        raise EvaluationError(f"a text of {len(text):,} characters would be built; the limit is {MAX_TEXT:,}")
+        raise EvaluationError(f"a string of {len(text):,} characters would be built; the limit is {MAX_TEXT:,}")
     return text
 
 

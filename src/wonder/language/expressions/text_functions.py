@@ -43,7 +43,7 @@ def join_texts(separator: str, texts: list[str]) -> str:
     """Join texts, if the result is not too long to be built."""
     size = sum(map(len, texts)) + len(separator) * max(len(texts) - 1, 0)
     if size > MAX_TEXT:
-        raise EvaluationError(f"a text of {size:,} characters would be built; the limit is {MAX_TEXT:,}")
+        raise EvaluationError(f"a string of {size:,} characters would be built; the limit is {MAX_TEXT:,}")
     return separator.join(texts)
 
 
@@ -146,7 +146,7 @@ def replace(value: SqlValue, old: SqlValue, new: SqlValue) -> str | None:
     replacement = text_of(new)
     growth = len(replacement) - len(pattern)
     if growth > 0 and len(text) + growth * text.count(pattern) > MAX_TEXT:
-        raise EvaluationError(f"replace() would build a text of more than {MAX_TEXT:,} characters")
+        raise EvaluationError(f"replace() would build a string of more than {MAX_TEXT:,} characters")
     return text.replace(pattern, replacement)  # type: ignore[no-any-return]  # str.replace gives a str
 
 

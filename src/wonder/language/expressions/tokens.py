@@ -123,7 +123,8 @@ def _stray(text: str, at: int) -> ExpressionSyntax:
     if character == '"':
         return ExpressionSyntax(text, at, 'the name that begins here has no closing "')
     if text.startswith("$.", at):
-        return ExpressionForbidden(text, at, "paths stand without $. in an expression; write state.a, not $.state.a")
+        reason = "paths in an expression are written without $.; write state.a, not $.state.a"
+        return ExpressionForbidden(text, at, reason)
     if character in "?:@$#":
         return ExpressionForbidden(
             text, at, f"parameters like {character}1 are not allowed; name what you mean by its path"

@@ -31,7 +31,7 @@ STEPS_MAX = 1_000_000
 Select: TypeAlias = Callable[[JsonValue, Search], list[JsonValue]]
 
 _ENVIRONMENT = JSONPathEnvironment(strict=True)
-_HINT = 'see RFC 9535; a text that begins with $ is written {"$literal": "$…"}'
+_HINT = 'see RFC 9535 (JSONPath); write a string that begins with $ as {"$literal": "$…"}'
 # The parser's messages name its kinds of token.
 _TOKEN_KIND = re.compile(r"'?TOKEN_([A-Z_]+)'?")
 _SIGNS = {"RBRACKET": "']'", "LBRACKET": "'['", "RPAREN": "')'", "LPAREN": "'('", "COMMA": "','", "EOF": "the end"}

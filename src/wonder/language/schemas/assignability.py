@@ -22,7 +22,7 @@ _LEVELS = 80
 _MISMATCHES = 50
 _STEPS = 5_000
 _VALUES = 25
-_MISSING = "is never there"
+_MISSING = "is always missing"
 _MAY_BE_MISSING = "may be missing"
 
 

@@ -75,8 +75,8 @@ def _endless(graph: _Graph) -> list[SchemaFault]:
         SchemaFault(
             "SCHEMA_ENDLESS",
             edge.keyword,
-            "following this reference comes back here without end, and says nothing about any value",
-            "refer to itself only below properties, items or the like, or remove the reference",
+            "this reference leads back to itself, and so describes no value",
+            "remove the reference; a schema can refer to itself only inside properties, items and similar keywords",
         )
         for path, edges in in_place.items()
         for edge in edges

@@ -29,7 +29,7 @@ def grammar_faults(schema: JsonValue, path: Path) -> Iterator[SchemaFault]:
         if keyword == "type":
             yield from _type_faults(held, (*path, "type"))
         elif keyword in _GONE:
-            message = f"`{keyword}` is a keyword of older drafts, which 2020-12 does not know"
+            message = f"`{keyword}` is a keyword of older drafts of JSON Schema, which 2020-12 does not have"
             yield SchemaFault("SCHEMA_OLD_KEYWORD", (*path, keyword), message, _GONE[keyword])
         elif keyword in _GRAMMAR:
             fits, expected = _GRAMMAR[keyword]
@@ -122,7 +122,7 @@ _NAMED_SCHEMAS = (_is_named_schemas, "an object of schemas by name")
 _LISTED_SCHEMAS = (_is_listed_schemas, "a list of at least one schema")
 _COUNT = (_is_count, "a whole number of at least 0")
 _NUMBER = (_is_number, "a number")
-_TEXT = (_is_text, "a text")
+_TEXT = (_is_text, "a string")
 _FLAG = (_is_flag, "true or false")
 
 _GRAMMAR: dict[str, tuple[Callable[[JsonValue], bool], str]] = {

@@ -33,7 +33,7 @@ def plain_faults(references: References, schema: dict[str, JsonValue], value: Js
         case str():
             yield from _limit_faults(schema, _TEXT_LIMITS, len(value), f"{len(value)}: {show_value(value)}", path)
             if "pattern" in schema and not pattern_matches(str(schema["pattern"]), value):
-                message = f"expected a text that matches {schema['pattern']!r}, found {show_value(value)}"
+                message = f"expected a string that matches {schema['pattern']!r}, found {show_value(value)}"
                 yield ValueFault(path, message, "pattern")
         case list():
             yield from _limit_faults(schema, _LIST_LIMITS, len(value), str(len(value)), path)

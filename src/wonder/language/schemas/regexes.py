@@ -81,7 +81,7 @@ def _refused(path: Path, pattern: str) -> SchemaFault:
     if _compiles(_COUNTED.sub("+", pattern), ENGINE):
         message = f"the pattern {shown} takes more than {PATTERN_BYTES:,} bytes compiled"
         return SchemaFault(
-            "SCHEMA_REGEX_BOMB", path, message, "use smaller repetition counts; maxLength limits lengths for nothing"
+            "SCHEMA_REGEX_BOMB", path, message, "use smaller repetition counts; maxLength limits the length at no cost"
         )
     message = f"{shown} is not a regular expression"
     return SchemaFault("SCHEMA_BAD_REGEX", path, message, "close its brackets, and escape what is meant literally")
