@@ -190,7 +190,7 @@ def test_act_8_packages_are_looked_at_once_and_only_for_what_is_none_of_ours() -
     assert kinds.kind("sleep") is kinds.kind("sleep")
     assert asked == []
     assert isinstance(kinds.kind("theirs"), Theirs)
-    with pytest.raises(UnknownKind, match="python, read_file"):
+    with pytest.raises(UnknownKind, match="python, read_artifact, read_file"):
         kinds.kind("nobodys")
     assert asked == ["asked"]
 

@@ -25,7 +25,7 @@ def test_ctl_4_every_condition_of_every_tier_is_told_when_none_matches() -> None
     player = Player(compiled).start()
     player.complete("a", {"n": 1})
     assert player.run.error is not None
-    assert "state.n > 2 is False (to 'b'); state.n = 'x' is False (to 'c')" in player.run.error.message
+    assert "state.n > 2 is false (to 'b'); state.n = 'x' is false (to 'c')" in player.run.error.message
 
 
 def test_ctl_5_a_condition_of_a_foreach_is_evaluated_once_and_without_the_item() -> None:

@@ -172,7 +172,7 @@ async def test_what_cannot_be_compiled_says_why() -> None:
     with pytest.raises(UnknownKind, match="their_kind"):
         it.compiled(task(step("f")), action("f", "their_kind", {}))
     with pytest.raises(ExpressionSyntax):
-        it.compiled(task(step("f", condition={"if": "1 +"})))
+        it.compiled(task(step("f", condition={"if": "1 +"})), f=dict)
     with pytest.raises(UnknownKind):
         compile_task(task(step("f")), {("f", 1): action("f")}, ActionRegistry())
 

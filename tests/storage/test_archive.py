@@ -200,10 +200,12 @@ async def test_a_workflow_is_needed_by_the_triggers_that_start_it(store: Store, 
     say = await deploy(store, action("say", home.project_id))
     greet = await deploy(store, task("greet", home.project_id, [(say.id, 1)]))
     flow = await deploy(store, workflow_def("flow", home.project_id, [(greet.id, 1)]))
+    other = await deploy(store, workflow_def("other", home.project_id, [(greet.id, 1)]))
     async with store.transaction() as transaction:
         target = (await put_resource(transaction, workflow("target", home.project_id, flow.id))).record
-        await add_triggers(transaction, [trigger(flow.id, 1, target.id)])
-    assert await users_of_resource(store, Workflow, target.id) == ["trigger of workflow flow@1"]
+        # One that starts itself keeps nobody from archiving it.
+        await add_triggers(transaction, [trigger(flow.id, 1, target.id), trigger(other.id, 1, target.id)])
+    assert await users_of_resource(store, Workflow, target.id) == ["trigger of workflow other@1"]
 
 
 async def test_many_users_are_counted_not_all_named(store: Store, home: Home) -> None:

@@ -22,7 +22,7 @@ BOUNDS = {
     "parent_run_id": ID, "triggered_by_run_id": ID,  "schedule_id": ID, "storage_key": 200, "scope_id": ID,
     "workflow_def_id": ID, "task_def_id": ID, "workflow_id": IDENTIFIER, "action_id": ID, "task_id": ID,
     "transition_id": ID, "artifact_type_id": ID, "root_run_id": ID, "owner_id": ID, "retry_of_run_id": ID,
-    "last_id": ID,
+    "last_id": ID, "family_id": ID, "forked_from_run_id": ID,
     "name": NAME, "ref": NAME, "table_name": 200, "lower(table_name)": 200, "lower(name)": NAME,
     "idempotency_key": KEY, "idempotency_records.key": KEY, "event": KEY, "event_waits.key": KEY,
     "kept_events.key": KEY, "sender_id": KEY, "metrics.name": KEY, "timers.key": TIMER,

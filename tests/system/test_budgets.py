@@ -82,7 +82,7 @@ async def test_res_6_both_budgets_must_allow_a_call(store_url: str, capsys: pyte
         workflow = await wonder.deploy(one_call(peer.url))
         results: list[Any] = [await (await wonder.start(workflow, {"n": n})).wait() for n in range(3)]
         assert [result.status for result in results] == ["completed", "completed", "failed"]
-        assert "of the workspace's budget for" in results[2].error["message"]
+        assert "the workspace's budget for" in results[2].error["message"]
         assert len(peer.requests) == 2
         _, printed = await command(capsys, "workspace", "show", "--json", "--db", store_url)
         assert json.loads(printed)["spending"]["spent_usd"] == 0.02

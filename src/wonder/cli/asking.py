@@ -109,7 +109,7 @@ class Asker:
     def _enum(self, schema: dict[str, Any], name: str, options: list[Any], required: bool) -> Any:
         self._explain(schema, name)
         for number, option in enumerate(options, 1):
-            print(f"  {number}  {_shown(option)}")
+            print(f"  {number}  {visible(_shown(option))}")
         words = {str(number): option for number, option in enumerate(options, 1)}
         # What is written counts before a number: options may be numbers themselves.
         words |= {_shown(option): option for option in options}
@@ -150,7 +150,11 @@ class Asker:
 
     def _json(self, schema: Any, name: str, required: bool) -> Any:
         shown = schema if isinstance(schema, dict) else {}
-        print(color("dim", f"  {name}: JSON that fits {visible(describe(schema) if schema != {} else 'anything')}"))
+        print(
+            color(
+                "dim", f"  {visible(name)}: JSON that fits {visible(describe(schema) if schema != {} else 'anything')}"
+            )
+        )
         return self._line(shown, f"{name} (JSON)", required, _parsed, "JSON")
 
     def _explain(self, schema: dict[str, Any], name: str) -> None:

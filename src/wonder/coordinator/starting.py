@@ -183,9 +183,10 @@ class Starter:
         loaded.run.limits = limits_of(settings, header.origin)
         place = (header.depth, header.parent_run_id, header.parent_token_id, header.origin)
         run = LiveRun(loaded.run, program, header.project_id, settings.snapshot_policy, *place, header.bytes_written)
-        if run.origin is not None:
-            await self.family_bytes.get(run.origin.family_id)
-        self.family_bytes.enter(run)
+        if run.origin is not None or run.parent_run_id is not None:
+            await self.family_bytes.join(run)
+        else:
+            self.family_bytes.enter(run)
         run.is_told = loaded.run.begun
         return run
 
