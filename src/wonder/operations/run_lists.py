@@ -1,6 +1,6 @@
 """Lists of runs, by what they are, when they began, why they failed and what is in their contexts (CMD-10)."""
 
-from collections import defaultdict
+import asyncio
 from collections.abc import AsyncIterator
 
 from wonder.app.application import Application
@@ -10,6 +10,7 @@ from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 from wonder.language import steps
 from wonder.language.expressions import Expression, Names, compile_expression
+from wonder.language.values import encode_json
 from wonder.operations.declaring import Input, operation
 from wonder.operations.run_records import RunPage, RunStatus
 from wonder.operations.runs import summary
@@ -23,6 +24,11 @@ from wonder.storage.runs.loading import load_contexts
 _NAMES = Names(frozenset({"input", "state", "output"}))
 # Contexts are read until a page is full, and at most for so long: then the cursor goes on.
 _WHERE_SECONDS = 5.0
+# So many runs are in memory at a time: fewer, down to one, when the last ones were large.
+_PORTION_RUNS = 10
+_PORTION_BYTES = 1_000_000
+# What a condition may do for one run, about 40 milliseconds: nothing else runs meanwhile.
+_WHERE_STEPS = 200_000
 
 
 class WhichRuns(Input, frozen=True):
@@ -92,13 +98,21 @@ async def _find(application: Application, given: WhichRuns, limit: int, cursor: 
     found: list[RunHeader] = []
     until_ms = SYSTEM_CLOCK.now_ms() + _WHERE_SECONDS * 1_000
     while True:
-        page = await list_runs(store, project_id, wanted, limit=HIGHEST_LIMIT, cursor=cursor)
-        found += await where.matching(page.items)
-        if len(found) > limit:
-            return Page(found[:limit], cursor_after(found[limit - 1]))
+        page = await list_runs(store, project_id, wanted, limit=where.portion, cursor=cursor)
+        contexts = await where.load(page.items)
+        for header in page.items:
+            # Taken out, so that none is kept while the next ones are read.
+            if where.matches(header, contexts.pop(header.id, None)):
+                found.append(header)
+            if len(found) > limit:
+                return Page(found[:limit], cursor_after(found[limit - 1]))
+            await asyncio.sleep(0)
+            is_last = header is page.items[-1]
+            if SYSTEM_CLOCK.now_ms() > until_ms:
+                return Page(found, page.cursor if is_last else cursor_after(header))
         cursor = page.cursor
-        if cursor is None or SYSTEM_CLOCK.now_ms() > until_ms:
-            return Page(found, cursor)
+        if cursor is None:
+            return Page(found, None)
 
 
 class WhereFailed(WonderError):
@@ -118,23 +132,29 @@ class _Where:
     def __init__(self, application: Application, expression: Expression) -> None:
         self._application, self._expression = application, expression
         self._plans: dict[tuple[str, int], ContextPlan] = {}
+        self.portion = 1
+        """How many runs to load next."""
 
-    async def matching(self, headers: list[RunHeader]) -> list[RunHeader]:
-        """Give those for whose context the condition is true."""
-        by_version: dict[tuple[str, int], list[RunHeader]] = defaultdict(list)
-        for header in headers:
-            by_version[header.workflow_def_id, header.workflow_version].append(header)
-        for version in by_version.keys() - self._plans.keys():
-            definition = await self._application.definition(*version)
-            self._plans[version] = await load_context_plan(self._application.store, definition)
-        contexts = await load_contexts(self._application.store, self._application.store.dialect, headers, self._plans)
-        return [header for header in headers if self._matches(header, contexts.get(header.id))]
+    async def load(self, headers: list[RunHeader]) -> dict[str, Context]:
+        """Load the contexts of runs, by run id."""
+        store = self._application.store
+        for version in {(header.workflow_def_id, header.workflow_version) for header in headers} - self._plans.keys():
+            self._plans[version] = await load_context_plan(store, await self._application.definition(*version))
+        contexts = await load_contexts(store, store.dialect, headers, self._plans)
+        values = [value for header in headers for value in (header.queued_input, header.output)]
+        largest = max((len(encode_json(value)) for value in (*contexts.values(), *values)), default=0)
+        self.portion = max(1, min(_PORTION_RUNS, _PORTION_BYTES // max(1, largest)))
+        return contexts
 
-    def _matches(self, header: RunHeader, context: Context | None) -> bool:
+    def matches(self, header: RunHeader, context: Context | None) -> bool:
+        """Say whether the condition is true for a run's context."""
         scope = context or {"input": header.queued_input, "state": {}, "output": {}}
-        counted = steps.begin(steps.Steps(steps.STEPS_MAX))
+        counted = steps.begin(steps.Steps(_WHERE_STEPS))
         try:
             return self._expression.matches(scope)
+        except steps.TooManySteps as error:
+            reason = f"it takes more than {_WHERE_STEPS:,} steps; let it read less, or narrow the list"
+            raise WhereFailed(header.id, reason) from error
         except WonderError as error:
             raise WhereFailed(header.id, str(error)) from error
         finally:
