@@ -120,17 +120,20 @@ async def family_of(reader: Reader, run_id: str, before_ms: int) -> Family:
             if text(relative) not in seen:
                 seen.add(text(relative))
                 ahead.append(text(relative))
-    return Family(seen, members, is_over=not await _is_named_by_live_run(reader, members))
+    return Family(seen, members, is_over=not await _is_named(reader, members))
 
 
-async def _is_named_by_live_run(reader: Reader, members: Iterable[Member]) -> bool:
-    """Say whether a live run knows the id of an artifact that would go."""
-    if not await reader.fetch("has_live_runs"):
+async def _is_named(reader: Reader, members: Iterable[Member]) -> bool:
+    """Say whether a live run, a kept event or a schedule knows the id of an artifact that would go."""
+    if not await reader.fetch("has_what_may_name"):
         return False
     for member in members:
-        for (artifact_id,) in await reader.fetch("artifact_ids_of_run", member.run_id, ROWS_AT_ONCE):
-            if await reader.fetch("live_run_that_names", artifact_id):
-                return True
+        last = ""
+        while rows := await reader.fetch("artifact_ids_of_run", member.run_id, last, ROWS_AT_ONCE):
+            for (artifact_id,) in rows:
+                last = text(artifact_id)
+                if await reader.fetch("names_id", last):
+                    return True
     return False
 
 
@@ -228,7 +231,7 @@ async def _clean_run(
         left -= len(await transaction.query(statement, member.run_id, left))
         if left <= 0:
             return 0
-    gone = [text(id) for (id,) in await transaction.fetch("artifact_ids_of_run", member.run_id, left)]
+    gone = [text(id) for (id,) in await transaction.fetch("artifact_ids_of_run", member.run_id, "", left)]
     if gone:
         await transaction.execute("note_removed_contents", member.run_id, now_ms)
         left -= await transaction.execute("delete_rows_of_run(artifacts)", member.run_id, left)

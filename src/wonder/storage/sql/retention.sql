@@ -48,15 +48,24 @@ WHERE removed_runs.family_id = $1 AND NOT EXISTS (SELECT 1 FROM removed_runs AS 
 LIMIT 1;
 
 -- name: artifact_ids_of_run
-SELECT id FROM artifacts WHERE run_id = $1 ORDER BY id LIMIT $2;
+-- In the order of their ids, those after one.
+SELECT id FROM artifacts WHERE run_id = $1 AND id > $2 ORDER BY id LIMIT $3;
 
--- name: has_live_runs
-SELECT 1 FROM runs WHERE completed_ms IS NULL LIMIT 1;
+-- name: has_what_may_name
+SELECT 1 FROM runs WHERE completed_ms IS NULL
+UNION ALL SELECT 1 FROM kept_events WHERE used_ms IS NULL AND payload IS NOT NULL
+UNION ALL SELECT 1 FROM schedules WHERE archived_at IS NULL AND input IS NOT NULL
+LIMIT 1;
 
--- name: live_run_that_names
--- A live run that was given an id, or has written it: all that is written in a run is in its events.
-SELECT runs.id FROM runs JOIN event_turns ON event_turns.run_id = runs.id
-WHERE runs.completed_ms IS NULL AND CAST(event_turns.events AS TEXT) LIKE '%' || $1 || '%' LIMIT 1;
+-- name: names_id
+-- A live run that was given an id, or has written it: all that is written in a run is in its events, and the input of
+-- one that has not started is in its row. Then what a run will be given: by an event that is kept, by a schedule.
+SELECT 1 FROM runs JOIN event_turns ON event_turns.run_id = runs.id
+WHERE runs.completed_ms IS NULL AND CAST(event_turns.events AS TEXT) LIKE '%' || $1 || '%'
+UNION ALL SELECT 1 FROM runs WHERE completed_ms IS NULL AND CAST(input AS TEXT) LIKE '%' || $1 || '%'
+UNION ALL SELECT 1 FROM kept_events WHERE used_ms IS NULL AND CAST(payload AS TEXT) LIKE '%' || $1 || '%'
+UNION ALL SELECT 1 FROM schedules WHERE archived_at IS NULL AND CAST(input AS TEXT) LIKE '%' || $1 || '%'
+LIMIT 1;
 
 -- name: list_removed_run
 INSERT INTO removed_runs (run_id, family_id, workflow_def_id, workflow_version, is_ready) VALUES ($1, $2, $3, $4, 0)
