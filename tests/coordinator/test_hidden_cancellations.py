@@ -61,7 +61,7 @@ async def load(store: HidingStore) -> None:
     """Load a task to compile it."""
     it = Bench()
     worker = LocalWorker(store, it.executor, it.registry)  # type: ignore[arg-type]
-    await worker._load_and_compile(("task", 1))
+    await worker._load_and_compile(("task", 1), {})
 
 
 @pytest.mark.parametrize("work", [insist, claim, load])

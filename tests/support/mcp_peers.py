@@ -44,12 +44,12 @@ def stdio(command: Iterable[str], name: str = "peer", **env: str) -> Connection:
     """The way to a server that is a command."""
     words = tuple(command)
     to = StdioConnection(words, {"PATH": os.environ["PATH"], **env}, str(Path.cwd()))
-    return Connection(name, name, f"{name} {words} {env}", to)
+    return Connection(name, name, f"{name} {words} {env}", to, "project")
 
 
 def http(url: str, name: str = "peer", *, allow_private: bool = True, **headers: str) -> Connection:
     """The way to a server over HTTP."""
-    return Connection(name, name, f"{name} {url} {headers}", HttpConnection(url, headers, allow_private))
+    return Connection(name, name, f"{name} {url} {headers}", HttpConnection(url, headers, allow_private), "project")
 
 
 def context(progress: list[Any] | None = None) -> ActionContext:

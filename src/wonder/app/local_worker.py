@@ -77,35 +77,35 @@ class LocalWorker:
         if known is None:
             # Once, however many branches come with it at the same time.
             if key not in self._compiling:
-                self._compiling[key] = asyncio.get_running_loop().create_task(self._compile(key))
+                self._compiling[key] = asyncio.get_running_loop().create_task(self._compile(key, work.where))
             known = await asyncio.shield(self._compiling[key])
         if isinstance(known, Failure):
             work.fail(known)
         else:
             work.begin(self._executor, known)
 
-    async def _compile(self, key: Key) -> CompiledTask | Failure:
+    async def _compile(self, key: Key, where: dict[str, str]) -> CompiledTask | Failure:
         made: CompiledTask | Failure
         try:
-            made = await self._load_and_compile(key)
+            made = await self._load_and_compile(key, where)
         except DatabaseFailed as error:
             # The next one may find it: what the database could not say now is no fault of the task.
             return Failure(error.code, str(error))
         except FunctionMissing as error:
             # The engine lets such a task wait, before any of its steps has run (TSK-8).
-            log.warning("a task waits for a function: %s", error)
+            log.warning("a task waits for a function: %s", error, extra=where)
             made = Failure(error.code, str(error), details={"function": error.function, "missing_here": True})
         except WonderError as error:
             made = Failure(error.code, str(error))
         except Exception as error:
-            log.exception("the task %s@%d can't be compiled", *key)
+            log.exception("the task %s@%d can't be compiled", *key, extra=where)
             made = Failure("TASK_BROKEN", f"the task can't be run: {type(error).__name__}: {error}; please report this")
         finally:
             del self._compiling[key]
         self._tasks[key] = made
         return made
 
-    async def _load_and_compile(self, key: Key) -> CompiledTask:
+    async def _load_and_compile(self, key: Key, where: dict[str, str]) -> CompiledTask:
         async def attempt() -> CompiledTask:
             task = await load_definition(self._reader, TaskDef, *key)
             actions = {}
@@ -115,7 +115,8 @@ class LocalWorker:
             return compile_task(task, actions, self._registry)
 
         def report(error: WonderError, pause_ms: float) -> None:
-            log.warning("the task %s@%d can't be loaded yet: %s; trying again in %d ms", *key, error, pause_ms)
+            message = "the task %s@%d can't be loaded yet: %s; trying again in %d ms"
+            log.warning(message, *key, error, pause_ms, extra=where)
 
         # No reason to fail a run: the database will be back, or the engine stops.
         return await insist(attempt, passing=(ConnectionLost, DatabaseBusy), clock=SYSTEM_CLOCK, report=report)
@@ -137,6 +138,12 @@ class LocalWork:
         if self._cancelled:
             return
         self._under_way = executor.start(task, self.dispatch.input, self._origin, self._done)
+
+    @property
+    def where(self) -> dict[str, str]:
+        """Whose it is, for log records about it."""
+        of = self.dispatch
+        return {"project_id": of.project_id, "run_id": of.run_id, "node": of.node_ref, "token_id": of.token_id}
 
     @property
     def _origin(self) -> Origin:

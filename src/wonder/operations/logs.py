@@ -39,7 +39,7 @@ class LogMessage(Output, frozen=True):
     """The run, or the process where it belongs to no run."""
     workspace_id: str | None
     project_id: str | None
-    """Null for a message about the process itself."""
+    """Null where the message names a run and was written before it."""
     run_id: str | None
     node: str | None
     token_id: str | None
@@ -56,7 +56,7 @@ class LogPage(Output, frozen=True):
 
 
 class WhichLogs(Input, frozen=True):
-    """Which messages: of the project and of the process itself, or only those of a run."""
+    """Which messages: all of the project, or only those of a run."""
 
     run_id: str | None = None
     node: str | None = None

@@ -31,7 +31,7 @@ class LogRecord(Struct, frozen=True, kw_only=True):
 
 
 class Wanted(Struct, frozen=True):
-    """Which records are wanted: of a project and of the process itself, or of one run."""
+    """Which records are wanted: of a project, or of one of its runs."""
 
     project_id: str
     run_id: str | None

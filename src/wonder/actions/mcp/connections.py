@@ -46,6 +46,8 @@ class Connection(Struct, frozen=True):
     name: str
     key: str
     to: StdioConnection | HttpConnection
+    project_id: str
+    """Whose the server is, and so whose what it says is."""
 
 
 async def connect(server: McpServer, tenancy: Tenancy, resources: Resources, run_id: str | None = None) -> Connection:
@@ -68,7 +70,7 @@ async def connect(server: McpServer, tenancy: Tenancy, resources: Resources, run
             given = await _filled(headers, host_of_url(url), tenancy, resources, run_id)
             _check_reachable(server.name, url, given)
             to = HttpConnection(url, given, tenancy.workspace.allow_private_addresses)
-    return Connection(server.id, server.name, _key(server.id, to), to)
+    return Connection(server.id, server.name, _key(server.id, to), to, server.project_id)
 
 
 async def _filled(

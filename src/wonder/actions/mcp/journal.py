@@ -7,6 +7,7 @@ from typing import Final
 
 from wonder.actions.captured_logs import SAID_OTHERWISE, say
 from wonder.actions.context import CURRENT, ActionContext
+from wonder.actions.logs.collecting import LogCollector
 from wonder.actions.logs.lines import LogLines
 from wonder.actions.mcp.losses import shown
 
@@ -21,17 +22,19 @@ _SERVERS = logging.getLogger(SAID_OTHERWISE)
 class Journal:
     """Writes one server's lines to the log: each cut, and only so many a second."""
 
-    def __init__(self, server: str, clock: Callable[[], float]) -> None:
-        self._server, self._clock = server, clock
+    def __init__(self, server: str, project_id: str, clock: Callable[[], float]) -> None:
+        self._server, self._project_id, self._clock = server, project_id, clock
         self._lines = LogLines(self._log, clock)
         self._callers: list[ActionContext] = []
         self._last_caller: tuple[float, ActionContext] | None = None
+        self._logs: LogCollector | None = None
         self.last: deque[str] = deque(maxlen=_LAST)
 
     def note_call(self) -> None:
         """Note that a call begins: what the server says meanwhile belongs to its run, if no other call is under way."""
         if caller := CURRENT.get(None):
             self._callers.append(caller)
+            self._logs = caller.logs
 
     def note_end(self) -> None:
         """Note that a call has ended."""
@@ -58,8 +61,10 @@ class Journal:
         service = f"mcp/{self._server}"
         if caller := self._caller():
             caller.say_of(service)(level, text)
+        elif self._logs:
+            self._logs.add(level, service, text, fields={"project_id": self._project_id})
         else:
-            say(level, service, text)
+            say(level, service, text, project_id=self._project_id)
         _SERVERS.log(level, "%s: %s", self._server, text)
 
     def _caller(self) -> ActionContext | None:

@@ -63,7 +63,7 @@ class Session:
         self.loss: Loss | None = None
         self._asking = asyncio.Lock()
         self._losses: dict[int, Loss] = {}
-        self._journal = Journal(self.name, self._loop.time)
+        self._journal = Journal(self.name, connection.project_id, self._loop.time)
         self._client: _Client | None = None
         self._start_ended = asyncio.Event()
         self._over = asyncio.Event()

@@ -8,18 +8,17 @@ VALUES ($1, $2, $3, $4, $5, coalesce($6, (SELECT project_id FROM runs WHERE runs
 ON CONFLICT (id) DO NOTHING;
 
 -- name: log_records_before
--- Of a project and of no project, the newest first: in two parts, because each is in the order of an index.
-SELECT * FROM (
-    SELECT * FROM (SELECT * FROM log_records WHERE project_id = $1 AND id < $2 AND id >= $3 AND level >= $4
-            AND (CAST($5 AS TEXT) IS NULL OR node = $5) ORDER BY id DESC LIMIT $6) AS of_project
-    UNION ALL
-    SELECT * FROM (SELECT * FROM log_records WHERE project_id IS NULL AND id < $2 AND id >= $3 AND level >= $4
-            AND (CAST($5 AS TEXT) IS NULL OR node = $5) ORDER BY id DESC LIMIT $6) AS of_none
-) AS found ORDER BY id DESC LIMIT $6;
+-- Of a project, the newest first. What belongs to no project may tell of any: no project is given it (INV-7).
+SELECT * FROM log_records
+WHERE project_id = $1 AND id < $2 AND id >= $3 AND level >= $4 AND (CAST($5 AS TEXT) IS NULL OR node = $5)
+ORDER BY id DESC LIMIT $6;
 
 -- name: log_records_of_run_before
+-- A record that names a run may have been written before the run itself, and so without its project.
 SELECT * FROM log_records
-WHERE run_id = $7 AND (project_id = $1 OR project_id IS NULL) AND id < $2 AND id >= $3 AND level >= $4
+WHERE run_id = $7 AND id < $2 AND id >= $3 AND level >= $4
+    AND (project_id = $1
+        OR (project_id IS NULL AND EXISTS (SELECT 1 FROM runs WHERE runs.id = $7 AND runs.project_id = $1)))
     AND (CAST($5 AS TEXT) IS NULL OR node = $5)
 ORDER BY id DESC LIMIT $6;
 
@@ -39,9 +38,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (storage_key) DO NOTHING;
 
 -- name: log_archives_between
--- Those that can have records of a project, or of no project, in a time; the newest first.
+-- Those that can have records of a project in a time; the newest first.
 SELECT storage_key, first_id, last_id, level_max, run_ids FROM log_archives
-WHERE (project_id = $1 OR project_id IS NULL) AND first_id < $2 AND last_id >= $3 AND level_max >= $4
+WHERE project_id = $1 AND first_id < $2 AND last_id >= $3 AND level_max >= $4
 ORDER BY last_id DESC, storage_key;
 
 -- name: log_archive_contents
