@@ -1,7 +1,7 @@
 """EVT-4a: log records wait in memory within bounds, and hold no secret and nothing that a database refuses."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -84,6 +84,30 @@ def test_evt_4a_records_beyond_the_bounds_are_dropped_and_counted(collector: Log
     for number in range(collecting.RECORDS_MAX + 5):
         collector.add(logging.INFO, "s", str(number))
     assert (collector.waiting, collector.dropped) == (collecting.RECORDS_MAX, 5)
+
+
+def test_evt_4a_what_records_hold_besides_their_message_counts(collector: LogCollector) -> None:
+    """Fields, arguments and values inside of them; one record is taken, however much it holds."""
+    before = CURRENT.set(ActionContext(ORIGIN, "step", 1, logs=collector))
+    log, long = logging.getLogger("some.library"), "x" * 1_000_000
+    ways: list[Callable[[], None]] = [
+        lambda: log.warning("got", extra={"body": long}),
+        lambda: log.warning("got", extra={"body": {"parts": [long]}}),
+        lambda: log.warning("got %.3s", long),
+        lambda: say(logging.INFO, "stdout", "got", body=long),
+    ]
+    try:
+        for way in ways:
+            for _ in range(30):
+                way()
+            assert collector.waiting == 16
+            assert collector.take_dropped() == 14
+            assert len(collector.take(100)) == 16
+        for _ in range(2):
+            log.warning("got", extra={"body": long * 20})
+        assert [record.message for record in collector.take(100)] == ["got"]
+    finally:
+        CURRENT.reset(before)
 
 
 def test_evt_4a_records_keep_their_order_by_their_ids(collector: LogCollector) -> None:

@@ -4,6 +4,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
+from itertools import islice
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +16,7 @@ from wonder.storage.ulids import ulid_of
 
 RECORDS_MAX: Final = 10_000
 BYTES_MAX: Final = 16_000_000
-"""So much waits to be written at most."""
+"""So much waits to be written at most, and what the last record holds besides its texts."""
 MESSAGE_MAX: Final = 10_000
 STACK_MAX: Final = 50_000
 # What is longer is cut before it is looked through for secrets; far behind the place where it is cut in the end.
@@ -24,6 +25,7 @@ _METADATA_DEPTH: Final = 4
 _METADATA_ITEMS: Final = 50
 _METADATA_TEXT: Final = 2_000
 _RECORD_BYTES: Final = 300
+_ITEM_BYTES: Final = 8
 _COUNTER_BITS: Final = 40
 # What a record of the standard library has by itself; anything else was given as `extra`.
 _OWN_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -46,10 +48,7 @@ class _Waiting(NamedTuple):
     place: Place | None
     fields: Mapping[str, Any] | None
     record: logging.LogRecord | None
-
-    @property
-    def size(self) -> int:
-        return len(self.message) + len(self.stack or "") + _RECORD_BYTES
+    size: int
 
 
 class LogCollector:
@@ -63,6 +62,7 @@ class LogCollector:
         self._trace_id = trace_id
         self._waiting: deque[_Waiting] = deque()
         self._bytes = 0
+        self._is_last_counted = True
         # One that can be taken twice: what runs while a record is added, such as a finalizer, may log too.
         self._lock = RLock()
         self._prefix = int.from_bytes(os.urandom(5)) << _COUNTER_BITS
@@ -87,13 +87,17 @@ class LogCollector:
         """Take a record, from any thread; `level` is a number of the standard library. Never waits, never raises."""
         at_ms = SYSTEM_CLOCK.now_ms()
         stack = stack[-_TAKEN_MAX:] if stack else None
-        waiting = _Waiting(at_ms, level, service, message[:_TAKEN_MAX], stack, place, fields, record)
+        message = message[:_TAKEN_MAX]
+        size = len(message) + len(stack or "") + _RECORD_BYTES
+        waiting = _Waiting(at_ms, level, service, message, stack, place, fields, record, size)
         with self._lock:
+            self._count_last()
             if len(self._waiting) >= RECORDS_MAX or self._bytes + waiting.size > BYTES_MAX:
                 self.dropped += 1
                 return
             self._waiting.append(waiting)
             self._bytes += waiting.size
+            self._is_last_counted = False
             is_first = len(self._waiting) == 1
         if is_first and self.on_first:
             self.on_first()
@@ -118,6 +122,14 @@ class LogCollector:
             taken = [self._waiting.popleft() for _ in range(count)]
             self._bytes -= sum(one.size for one in taken)
         return [self._ready(one) for one in taken]
+
+    def _count_last(self) -> None:
+        """Count what the last record holds besides its texts; only now, because `extra` is added after it is taken."""
+        if self._waiting and not self._is_last_counted:
+            held = _held_by(self._waiting[-1])
+            self._waiting[-1] = self._waiting[-1]._replace(size=self._waiting[-1].size + held)
+            self._bytes += held
+        self._is_last_counted = True
 
     def _ready(self, one: _Waiting) -> LogRecord:
         fields = {**(one.fields or {}), **(_extra(one.record) if one.record else {})}
@@ -153,6 +165,28 @@ def _level(number: int) -> Level:
 
 def _extra(record: logging.LogRecord) -> dict[str, Any]:
     return {name: value for name, value in list(vars(record).items()) if name not in _OWN_FIELDS}
+
+
+def _held_by(one: _Waiting) -> int:
+    """Give about how many bytes the fields, arguments and format of a record take."""
+    try:
+        held = _bytes_of(dict(one.fields or {}))
+        if one.record:
+            longer = _bytes_of(one.record.msg) - len(one.message)
+            held += _bytes_of(_extra(one.record)) + _bytes_of(one.record.args) + max(0, longer)
+    except Exception:
+        # What is odd, or changes while it is looked at, such as a dict of another thread, is not worth a failure.
+        return 0
+    return held
+
+
+def _bytes_of(value: Any, depth: int = _METADATA_DEPTH) -> int:
+    if isinstance(value, str | bytes | bytearray):
+        return len(value)
+    if not depth or not isinstance(value, dict | list | tuple | set | frozenset):
+        return 0
+    items = value.values() if isinstance(value, dict) else value
+    return len(value) * _ITEM_BYTES + sum(_bytes_of(held, depth - 1) for held in islice(items, _METADATA_ITEMS))
 
 
 def _shown(text: str, length: int, *, is_end: bool = False) -> str:
