@@ -76,8 +76,10 @@ def on_terminal(item: str, *typed: str) -> tuple[int, str]:
         shown += got
         if lines and shown.endswith((b": ", b"] ", b"out) ")):
             os.write(ours, lines.pop(0).encode())
+    status = child.wait(60)
+    # Only now: a terminal that goes away hangs up on a process that is about to end.
     os.close(ours)
-    return child.wait(60), shown.decode()
+    return status, shown.decode()
 
 
 def questions(capsys: pytest.CaptureFixture[str]) -> list[Any]:

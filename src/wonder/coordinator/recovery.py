@@ -109,6 +109,8 @@ class Recovery:
                 elif waits_for_function(token) and self._has_function(str((token.wait or {})["function"])):
                     coordinator.take(run, FunctionFound(token.id))
             coordinator.residency.rest(run)
+            # Whoever looks at it next must not find it waiting still.
+            await coordinator.durable()
         else:
             if coordinator.tasks.mine is not None:
                 coordinator.tasks.mine.discard(run_id)
