@@ -1,5 +1,7 @@
 """A branch can have tokens at one join of its group only: two would lose a token (CTL-12)."""
 
+import sys
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -180,3 +182,65 @@ def test_ctl_9_a_join_that_too_few_branches_can_come_to_is_refused(
 @pytest.mark.parametrize("text", [*SAMPLES.values(), *VALID.values()], ids=[*SAMPLES, *VALID])
 def test_no_sample_is_refused_for_its_joins(text: str) -> None:
     assert "two_joins" not in [fault.code for fault in faults_in(text)]
+
+
+CHECK = ("two_joins.py", "token_moves.py", "within_reach.py")
+
+
+def calls_of_the_check(definition: dict[str, Any]) -> tuple[int, list[str]]:
+    """Count the calls inside of the check, and give the codes of what is wrong."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_filename.endswith(CHECK)
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        faults = faults_in(definition)
+    finally:
+        sys.setprofile(before)
+    return calls, [fault.code for fault in faults]
+
+
+def split_to_two_joins(ways: int) -> list[str | dict[str, Any]]:
+    """One branch that splits many ways, towards two joins."""
+    ends = [edge(f"n{number} > {'xy'[number % 2]}", **S) for number in range(ways)]
+    return [edge("s > a", **SPAWN), *(f"a > n{number}" for number in range(ways)), *ends]
+
+
+def split_to_joins(ways: int) -> list[str | dict[str, Any]]:
+    """One branch that comes to many joins."""
+    return [edge("s > a", **SPAWN), *(edge(f"a > x{number}", **S) for number in range(ways))]
+
+
+def fan_outs_in_a_row(count: int) -> list[str | dict[str, Any]]:
+    """Many fan-outs, one behind the other, each with two joins of which a branch comes to one."""
+    made: list[str | dict[str, Any]] = []
+    for number in range(count):
+        group = join(f"s{number}")
+        made += [edge(f"s{number} > a{number}", **SPAWN), edge(f"a{number} > x{number} if input.p", **group)]
+        made += [edge(f"a{number} > y{number} @1", **group), f"x{number} > s{number + 1}", f"y{number} > s{number + 1}"]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("transitions", "is_refused"),
+    [
+        (split_to_two_joins(100), True),
+        (split_to_two_joins(800), True),
+        (split_to_joins(1_500), True),
+        (fan_outs_in_a_row(60), False),
+        (
+            [*fan_outs_in_a_row(60), edge("s60 > b", **SPAWN), *(edge(f"b > {z}", **join("s60")) for z in "vw")],
+            True,
+        ),
+    ],
+    ids=["split", "split 800", "joins", "row", "row with a fault at its end"],
+)
+def test_ctl_12_a_large_graph_takes_few_steps(transitions: list[str | dict[str, Any]], is_refused: bool) -> None:
+    """The check runs where all runs do, so it gives up rather than take long. Counted, because time depends on load."""
+    calls, codes = calls_of_the_check(graph(*transitions))
+    assert ("two_joins" in codes) == is_refused
+    assert calls < 1_500_000

@@ -43,8 +43,10 @@ class Branches:
     def __init__(self, workflow: WorkflowDraft) -> None:
         self._workflow = workflow
         self._outgoing: dict[str, list[TransitionDraft]] = {}
+        self._coming: dict[str, list[str]] = {}
         for transition in workflow.transitions:
             self._outgoing.setdefault(transition.from_ref, []).append(transition)
+            self._coming.setdefault(transition.to_ref, []).append(transition.from_ref)
         self._transitions_by_ref = {t.body.ref: t.ordinal for t in workflow.transitions if t.body.ref}
         self._joined_names = {
             t.body.synchronization.sibling_group for t in workflow.transitions if t.body.synchronization
@@ -166,13 +168,10 @@ class Branches:
 
     def _nodes_before(self, refs: Iterable[str]) -> set[str]:
         """Find the nodes from which some way leads to one of these nodes, those included."""
-        coming: dict[str, list[str]] = {}
-        for transition in self._workflow.transitions:
-            coming.setdefault(transition.to_ref, []).append(transition.from_ref)
         before = set(refs)
         todo = list(before)
         while todo:
-            for ref in coming.get(todo.pop(), ()):
+            for ref in self._coming.get(todo.pop(), ()):
                 if ref not in before:
                     before.add(ref)
                     todo.append(ref)

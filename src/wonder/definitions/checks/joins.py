@@ -108,12 +108,12 @@ def _check_who_comes(workflow: WorkflowDraft, branches: Branches, findings: Find
 def _check_two_joins(workflow: WorkflowDraft, branches: Branches, findings: Findings) -> bool:
     """Check that no branch can have tokens at two joins of its group: one of them would be lost (CTL-12)."""
     conflicts = find_two_joins(workflow, branches)
+    first_into = {t.to_ref: t for t in reversed(workflow.transitions) if t.body.synchronization}
     for group, split, first, second in conflicts:
-        entering = next(t for t in workflow.transitions if t.to_ref == second and t.body.synchronization)
         message = (
             f"one branch of '{group}' can have tokens at the join into '{first}' and at the one into '{second}', "
             f"because its path splits at '{split}'; a branch arrives at one join only, so the other token would be lost"
         )
         hint = "join once, then fan out; to choose one of the two, give their transitions different priorities"
-        findings.error("two_joins", (*entering.path, "synchronization"), message, hint)
+        findings.error("two_joins", (*first_into[second].path, "synchronization"), message, hint)
     return not conflicts

@@ -24,18 +24,72 @@ class Place(NamedTuple):
     """For a token that waits to enter `node`: the depth in `stack` of the branch that it waits for."""
 
 
+class Work:
+    """How much may still be done for one workflow: a large graph must not keep all runs waiting."""
+
+    def __init__(self, steps: int) -> None:
+        self._left = steps
+        self._kept = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more may be done."""
+        return self._left <= self._kept
+
+    def take(self, place: "Place | None" = None) -> None:
+        """Count one step, or more for a place with many fan-outs around it."""
+        self._left -= 1 if place is None else 1 + len(place.stack)
+
+    def keep_half(self) -> None:
+        """Keep half of what is left for later."""
+        self._kept = self._left // 2
+
+    def use_all(self) -> None:
+        """Use what was kept."""
+        self._kept = 0
+
+
+class Joins:
+    """The joins of a workflow, and what they name: the same for all of its branches."""
+
+    def __init__(self, workflow: WorkflowDraft, branches: Branches) -> None:
+        self.transitions, self._branches = workflow.transitions, branches
+        self.first: dict[str | None, str] = {}
+        self.of_group: dict[str | None, list[TransitionDraft]] = {}
+        for transition in workflow.transitions:
+            if transition.body.synchronization:
+                self.first.setdefault(group_of(transition), transition.to_ref)
+                self.of_group.setdefault(group_of(transition), []).append(transition)
+        self.of_nodes = {t.to_ref for group, joins in self.of_group.items() if group in workflow.nodes for t in joins}
+        self._named: dict[tuple[str, int], bool] = {}
+
+    def of_frame(self, frame: Frame) -> list[TransitionDraft]:
+        """Give the transitions that join the branches of a fan-out, in the order written."""
+        names = {frame.node, self.transitions[frame.transition].body.ref} - {None}
+        joins = [t for name in names if name and self._branches.names_frame(name, frame) for t in self._joining(name)]
+        return sorted(joins, key=lambda transition: transition.ordinal)
+
+    def is_named(self, transition: TransitionDraft) -> bool:
+        """Say whether a join names the fan-out that a transition is part of."""
+        node = transition.from_ref
+        if (node, transition.body.priority) not in self._named:
+            for tier in self._branches.tiers(node):
+                named = node in self.of_group or any(t.body.ref in self.of_group for t in tier)
+                self._named[node, tier[0].body.priority] = named
+        return self._named[node, transition.body.priority]
+
+    def _joining(self, name: str) -> list[TransitionDraft]:
+        return self.of_group.get(name, [])
+
+
 class Moves:
     """The moves of the tokens of one branch, which is known by the fan-out that made it."""
 
-    def __init__(self, workflow: WorkflowDraft, branches: Branches, branch: Frame) -> None:
-        self._transitions, self._branches, self._branch = workflow.transitions, branches, branch
-        joins = [t for t in workflow.transitions if t.body.synchronization]
-        self._joined = {group_of(t) for t in joins}
-        self._first_joins: dict[str | None, str] = {}
-        for transition in joins:
-            self._first_joins.setdefault(group_of(transition), transition.to_ref)
-        self._of_nodes = {t.to_ref for t in joins if group_of(t) in workflow.nodes}
+    def __init__(self, joins: Joins, branches: Branches, branch: Frame, work: Work) -> None:
+        self._joins, self._branches, self._branch, self._work = joins, branches, branch, work
+        self._transitions = joins.transitions
         self._firings: dict[str, list[list[TransitionDraft]]] = {}
+        self._passing: dict[int, bool] = {}
 
     def begin(self) -> list[Place]:
         """Give the place of the first token of the branch."""
@@ -47,8 +101,11 @@ class Moves:
             yield Place(place.node, place.stack[: place.waits_in])
         elif place.waits_in == MOVES:
             for transition in self._branches.outgoing(place.node):
+                self._work.take(place)
+                if self._work.is_done:
+                    return
                 for frame in self._branches.frames_of(transition):
-                    named = frame is not None and frame is not MAYBE and self._is_named(transition)
+                    named = frame is not None and frame is not MAYBE and self._joins.is_named(transition)
                     yield from self._leave(transition, place.stack, fans_out=named)
 
     def together(self, place: Place) -> Iterator[tuple[Place, Place, bool]]:
@@ -57,22 +114,25 @@ class Moves:
             return
         for firing in self._firings_of(place.node):
             for number, one in enumerate(firing):
-                for other in firing[number if _makes_several(one) else number + 1 :]:
-                    named = self._is_named(one)
-                    for first in self._leave(one, place.stack, fans_out=named):
-                        for second in self._leave(other, place.stack, fans_out=named):
-                            yield first, second, named
+                named = self._joins.is_named(one)
+                firsts = list(self._leave(one, place.stack, fans_out=named))
+                for beside in range(number if _makes_several(one) else number + 1, len(firing)):
+                    self._work.take(place)
+                    if self._work.is_done:
+                        return
+                    for second in self._leave(firing[beside], place.stack, fans_out=named):
+                        yield from ((first, second, named) for first in firsts)
 
     def counts_all(self, join: str) -> bool:
         """Say whether a join counts all branches of a firing, and not those of one transition."""
-        return join in self._of_nodes
+        return join in self._joins.of_nodes
 
     def empty_joins(self, ordinal: int) -> Iterator[tuple[str, str]]:
         """Give the joins that go on with nothing when all branches of a fan-out are gone, and its node (CTL-9)."""
         made_by = self._transitions[ordinal]
         for name in (made_by.from_ref, made_by.body.ref):
-            if name in self._first_joins:
-                yield self._first_joins[name], made_by.from_ref
+            if name in self._joins.first:
+                yield self._joins.first[name], made_by.from_ref
 
     def _leave(self, transition: TransitionDraft, stack: tuple[int, ...], *, fans_out: bool) -> Iterator[Place]:
         if not fans_out:
@@ -98,10 +158,12 @@ class Moves:
 
     def _passes(self, transition: TransitionDraft, group: str) -> bool:
         """Say whether a token of the branch can be in no branch that a join counts (CTL-8)."""
-        return any(
-            self._branch in stack and not any(self._branches.names_frame(group, frame) for frame in stack)
-            for stack in self._branches.into(transition)
-        )
+        if transition.ordinal not in self._passing:
+            self._passing[transition.ordinal] = any(
+                self._branch in stack and not any(self._branches.names_frame(group, frame) for frame in stack)
+                for stack in self._branches.into(transition)
+            )
+        return self._passing[transition.ordinal]
 
     def _firings_of(self, node: str) -> list[list[TransitionDraft]]:
         """Give the transitions of a node that can fire together: of one tier, after a success or after a failure."""
@@ -113,20 +175,11 @@ class Moves:
             ]
         return self._firings[node]
 
-    def _is_named(self, transition: TransitionDraft) -> bool:
-        """Say whether a join names the fan-out that a transition is part of."""
-        beside = [t for t in self._branches.outgoing(transition.from_ref) if _same_tier(t, transition)]
-        return transition.from_ref in self._joined or any(t.body.ref in self._joined for t in beside)
-
 
 def group_of(transition: TransitionDraft) -> str | None:
     """Give the `sibling_group` that a transition joins."""
     join = transition.body.synchronization
     return join.sibling_group if join else None
-
-
-def _same_tier(one: TransitionDraft, other: TransitionDraft) -> bool:
-    return one.body.priority == other.body.priority
 
 
 def _makes_several(transition: TransitionDraft) -> bool:

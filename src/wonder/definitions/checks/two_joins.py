@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from wonder.definitions.checks.branches import Branches, Frame
-from wonder.definitions.checks.token_moves import BRANCH, Moves, Place, group_of
-from wonder.definitions.drafts import WorkflowDraft
+from wonder.definitions.checks.token_moves import BRANCH, Joins, Moves, Place, Work
+from wonder.definitions.checks.within_reach import within_reach
+from wonder.definitions.drafts import TransitionDraft, WorkflowDraft
 
-# A graph with more places or pairs is too tangled to be followed. It is accepted; a run that comes to two joins fails
-# (BRANCH_AT_TWO_JOINS), so that nothing is lost without a word.
-_PLACES_MAX = 2_000
-_PAIRS_MAX = 20_000
+# A graph that takes more steps, for all of its fan-outs together, is too tangled or too large to be followed. What was
+# found until then is refused, else it is accepted; a run that comes to two joins fails (BRANCH_AT_TWO_JOINS), so that
+# nothing is lost without a word.
+_STEPS_MAX = 200_000
+_FOUND_MAX = 1_000
 
 
 class TwoJoins(NamedTuple):
@@ -42,11 +44,13 @@ class _Pair(NamedTuple):
 def find_two_joins(workflow: WorkflowDraft, branches: Branches) -> list[TwoJoins]:
     """Give each two joins of one group that a branch can have tokens at."""
     found: dict[tuple[str, str], TwoJoins] = {}
+    joins, work = Joins(workflow, branches), Work(_STEPS_MAX)
     for frame in _frames(workflow, branches):
-        joins = {t.to_ref: t.ordinal for t in reversed(workflow.transitions) if _counts(branches, group_of(t), frame)}
-        if len(joins) > 1:
-            for conflict in _Search(workflow, branches, frame, joins).conflicts():
-                found.setdefault((conflict.first, conflict.second), conflict)
+        entering = joins.of_frame(frame)
+        if len({transition.to_ref for transition in entering}) > 1:
+            _Search(joins, branches, frame, entering, work, found).run()
+        if work.is_done or len(found) >= _FOUND_MAX:
+            break
     return list(found.values())
 
 
@@ -56,40 +60,42 @@ def _frames(workflow: WorkflowDraft, branches: Branches) -> Iterator[Frame]:
             yield from (frame for frame in branches.frames_of(transition) if frame and frame.node)
 
 
-def _counts(branches: Branches, group: str | None, frame: Frame) -> bool:
-    return group is not None and branches.names_frame(group, frame)
-
-
 class _Search:
-    """All pairs of places that two tokens of one branch can have; `joins` has the joins of it, in the order written."""
+    """All pairs of places that two tokens of one branch can have; `entering` are the transitions into its joins."""
 
-    def __init__(self, workflow: WorkflowDraft, branches: Branches, frame: Frame, joins: dict[str, int]) -> None:
-        self._moves, self._frame, self._joins = Moves(workflow, branches, frame), frame, joins
-        self._within_reach = _within_reach(workflow, branches, frame)
+    def __init__(
+        self,
+        joins: Joins,
+        branches: Branches,
+        frame: Frame,
+        entering: list[TransitionDraft],
+        work: Work,
+        found: dict[tuple[str, str], TwoJoins],
+    ) -> None:
+        self._moves, self._frame, self._work, self._found = Moves(joins, branches, frame, work), frame, work, found
+        self._order = {t.to_ref: t.ordinal for t in reversed(entering)}
+        self._within_reach = within_reach(joins, branches, frame, entering, work)
         self._split_at: dict[_Pair, str] = {}
         self._todo: list[_Pair] = []
         self._following: dict[Place, list[Place]] = {}
 
-    def conflicts(self) -> Iterator[TwoJoins]:
-        """Follow all pairs; give those that end at two joins, once for each two."""
+    def run(self) -> None:
+        """Follow all pairs; add those that end at two joins to what was found, once for each two."""
+        self._work.keep_half()
         self._begin()
-        found: set[tuple[str, str]] = set()
-        while self._todo and len(self._split_at) < _PAIRS_MAX:
+        self._work.use_all()
+        while self._todo and self._may_go_on():
             pair = self._todo.pop()
-            one, other = pair.one, pair.other
-            if one.waits_in == other.waits_in == BRANCH:
-                first, second = sorted((one.node, other.node), key=lambda node: self._joins[node])
-                if (first, second) not in found:
-                    found.add((first, second))
-                    yield TwoJoins(self._frame.node, self._split_at[pair], first, second)
-                continue
-            self._follow(pair, one, other)
-            self._follow(pair, other, one)
+            self._follow(pair, pair.one, pair.other)
+            self._follow(pair, pair.other, pair.one)
+
+    def _may_go_on(self) -> bool:
+        return not self._work.is_done and len(self._found) < _FOUND_MAX
 
     def _begin(self) -> None:
         """Follow the branch as long as it has one token, up to each place where it gets two."""
         todo = self._moves.begin()
-        while todo and len(self._following) < _PLACES_MAX:
+        while todo and self._may_go_on():
             place = todo.pop()
             if place not in self._following:
                 todo += self._look_at(place)
@@ -100,6 +106,8 @@ class _Search:
             self._following[place] = list(dict.fromkeys(self._moves.following(place)))
             for one, other, named in self._moves.together(place):
                 self._note(one, other, len(place.stack), siblings=named, split=place.node)
+                if not self._may_go_on():
+                    break
             self._note_empty_joins(place)
         return self._following[place]
 
@@ -112,12 +120,16 @@ class _Search:
                 return
             common, siblings = min(common, depth), siblings and common < depth
         for after in following:
+            if not self._may_go_on():
+                return
             self._note(after, beside, common, siblings=siblings, split=split)
 
     def _note_empty_joins(self, place: Place) -> None:
         """Note the groups that go on with an empty merge, because their branches are at joins further out (CTL-9)."""
         if place.waits_in >= BRANCH:
             for depth in range(place.waits_in + 1, len(place.stack)):
+                if not self._may_go_on():
+                    return
                 for node, split in self._moves.empty_joins(place.stack[depth]):
                     self._note(place, Place(node, place.stack[:depth]), depth, siblings=False, split=split)
 
@@ -134,8 +146,13 @@ class _Search:
         return not waits_further_out and not waits_at_another
 
     def _note(self, one: Place, other: Place, common: int, *, siblings: bool, split: str) -> None:
-        reached = self._reached(one) | self._reached(other)
-        if len(reached) < 2:
+        self._work.take(one)
+        self._work.take(other)
+        if len(self._reached(one) | self._reached(other)) < 2:
+            return
+        if one.waits_in == other.waits_in == BRANCH:
+            first, second = sorted((one.node, other.node), key=lambda node: self._order[node])
+            self._found.setdefault((first, second), TwoJoins(self._frame.node, split, first, second))
             return
         pair = _Pair(min(one, other), max(one, other), common, siblings)
         if pair not in self._split_at:
@@ -146,21 +163,3 @@ class _Search:
         if place.waits_in == BRANCH:
             return frozenset((place.node,))
         return self._within_reach.get(place.node, frozenset())
-
-
-def _within_reach(workflow: WorkflowDraft, branches: Branches, frame: Frame) -> dict[str, frozenset[str]]:
-    """Say of each node to which joins of a branch some way leads from it."""
-    coming: dict[str, list[str]] = {}
-    reached: dict[str, set[str]] = {}
-    todo: list[tuple[str, str]] = []
-    for transition in workflow.transitions:
-        coming.setdefault(transition.to_ref, []).append(transition.from_ref)
-        if _counts(branches, group_of(transition), frame):
-            todo.append((transition.from_ref, transition.to_ref))
-    while todo:
-        node, join = todo.pop()
-        joins = reached.setdefault(node, set())
-        if join not in joins:
-            joins.add(join)
-            todo += [(before, join) for before in coming.get(node, ())]
-    return {node: frozenset(joins) for node, joins in reached.items()}
