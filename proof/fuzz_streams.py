@@ -99,7 +99,7 @@ class _Scripted(Session):
     def __init__(self, data: bytes, *, is_http: bool) -> None:
         self._script = data.split(b"\n\x00\n" if is_http else b"\n")
         to: Any = HttpConnection("https://mcp.example.com/", {}, False) if is_http else StdioConnection(("x",), {}, "/")
-        super().__init__(Connection("id", "server", "key", to), _LIMITS, lambda _: None)
+        super().__init__(Connection("id", "server", "key", to, "project"), _LIMITS, lambda _: None)
 
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:

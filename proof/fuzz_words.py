@@ -147,7 +147,7 @@ def shown(text: str) -> None:
         assert sign.isprintable(), f"a terminal would obey {sign!r}"
     for line in prometheus_text([Total("p", text, {text: text, "a": "b"}, 1, 2.5)]).split("\n")[:-1]:
         assert _PROMETHEUS.fullmatch(line), "Prometheus reads a metric of any name"
-    journal = Journal("server", lambda: 0.0)
+    journal = Journal("server", "project", lambda: 0.0)
     journal.feed(text.encode("utf-8", "surrogatepass"))
     journal.close()
     assert all(sign.isprintable() or sign in "\n\t" for line in journal.last for sign in line), "no sign is obeyed"

@@ -67,15 +67,22 @@ def on_terminal(item: str, *typed: str) -> tuple[int, str]:
         start_new_session=True,
     )
     os.close(theirs)
-    shown, lines = b"", list(typed)
-    while select.select([ours], [], [], 60)[0]:
+    shown, lines, last = b"", list(typed), b""
+    for _ in range(600):
+        if not select.select([ours], [], [], 2)[0]:
+            if child.poll() is not None:
+                break
+            # A line that is typed before the question has been asked may be dropped by the terminal.
+            os.write(ours, last)
+            continue
         try:
             got = os.read(ours, 4_096)
         except OSError:
             break
         shown += got
         if lines and shown.endswith((b": ", b"] ", b"out) ")):
-            os.write(ours, lines.pop(0).encode())
+            last = lines.pop(0).encode()
+            os.write(ours, last)
     status = child.wait(60)
     # Only now: a terminal that goes away hangs up on a process that is about to end.
     os.close(ours)

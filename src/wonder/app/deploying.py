@@ -14,7 +14,6 @@ from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader
 
 if TYPE_CHECKING:
-    from wonder.actions.functions.functions import FunctionRegistry
     from wonder.actions.mcp_tool.kind import McpToolKind
     from wonder.app.tools import ToolDirectory
     from wonder.definitions.catalog import Catalog
@@ -111,24 +110,20 @@ async def store_definition(
     kind: "McpToolKind | None" = None,
     for_runs: bool = False,
     public: bool = False,
-    functions: "FunctionRegistry | None" = None,
 ) -> "tuple[Deployed, list[Fault]]":
     """Check and store a definition; give what it has become and its warnings, or raise DefinitionRefused.
 
-    The libraries of a `public` one are public; raises NotPublic. The Python functions that it calls are looked for in
-    `functions`.
+    The libraries of a `public` one are public; raises NotPublic.
     """
     # Only to store definitions, as in `read_definition`.
-    from wonder.app.functions import known_functions
     from wonder.storage.deploying import deploy_bundle
 
     loaded = await compile_definition(project, loaded, allow_mcp=allow_mcp, kind=kind, for_runs=for_runs)
-    known = await known_functions(functions, loaded)
     # By the connection that writes: on SQLite every other one reads the whole schema anew after a deployment, which
     # takes longer with each workflow that is stored.
     async with project.store.transaction() as transaction:
         catalog = await load_catalog_for(project, loaded, transaction)
-    bundle, warnings = loaded.bundle(replace(catalog, functions=known))
+    bundle, warnings = loaded.bundle(catalog)
     deployed = await deploy_bundle(
         project.store,
         bundle,

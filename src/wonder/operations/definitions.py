@@ -3,12 +3,9 @@
 from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType, field
-from msgspec.structs import replace
 
-from wonder.actions.functions.functions import FunctionRegistry
 from wonder.app.application import Application
 from wonder.app.deploying import compile_definition, load_catalog_for, store_definition
-from wonder.app.functions import known_functions
 from wonder.definitions.faults import DefinitionRefused, Fault, has_errors
 from wonder.definitions.loading import Loaded
 from wonder.operations.declaring import Input, operation
@@ -56,7 +53,7 @@ async def validate(application: Application, given: GivenFiles) -> Validation:
     for file in files:
         if file.loaded:
             allow_mcp = allowed_for(file.loaded, loaded, given.allow_mcp)
-            file.faults = await check_loaded(application, file.loaded, allow_mcp, application.functions)
+            file.faults = await check_loaded(application, file.loaded, allow_mcp)
     return validation_of(files)
 
 
@@ -108,13 +105,10 @@ async def deploy_public(application: Application, given: GivenFiles) -> Deployme
     return await deploy_files(application, files, given.allow_mcp, public=True)
 
 
-async def check_loaded(
-    application: Application, loaded: Loaded, allow_mcp: Collection[str], functions: FunctionRegistry | None
-) -> list[Fault]:
+async def check_loaded(application: Application, loaded: Loaded, allow_mcp: Collection[str]) -> list[Fault]:
     """Compile and check a definition that was read; what it names but does not hold is looked up."""
     compiled = await compile_definition(application, loaded, allow_mcp=allow_mcp)
-    catalog = await load_catalog_for(application, compiled)
-    return compiled.check(replace(catalog, functions=await known_functions(functions, compiled)))
+    return compiled.check(await load_catalog_for(application, compiled))
 
 
 def validation_of(files: list[DefinitionFile]) -> Validation:
@@ -143,13 +137,9 @@ async def deploy_files(
             allowed = allowed_for(file.loaded, loaded, allow_mcp)
             try:
                 if public:
-                    deployed, file.faults = await store_definition(
-                        application, file.loaded, public=True, functions=file.functions or application.functions
-                    )
+                    deployed, file.faults = await store_definition(application, file.loaded, public=True)
                 else:
-                    deployed, file.faults = await application.deploy_loaded(
-                        file.loaded, allow_mcp=allowed, functions=file.functions
-                    )
+                    deployed, file.faults = await application.deploy_loaded(file.loaded, allow_mcp=allowed)
             except DefinitionRefused as refusal:
                 file.faults = list(refusal.faults)
         results.append(_deployed_file(file, deployed))

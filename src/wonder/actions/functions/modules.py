@@ -40,21 +40,6 @@ class Folders:
                 raise ActionFailed("FUNCTION_IMPORT_FAILED", message, details={"module": spec.name})
         return _imported(module_name, files_root)
 
-    def source_of(self, module_name: str, *, or_elsewhere: bool = False) -> str | None:
-        """Find the source of a module without importing anything, not even the package that it is in.
-
-        With `or_elsewhere`, it is found on Python's own path if it is not in the folders.
-        """
-        top, *inside = module_name.split(".")
-        spec, name = self._spec(top), top
-        if spec is None and or_elsewhere:
-            spec = PathFinder.find_spec(top)
-        for part in inside:
-            name = f"{name}.{part}"
-            places = spec.submodule_search_locations if spec else None
-            spec = PathFinder.find_spec(name, list(places)) if places else None
-        return spec.origin if spec and spec.has_location and (spec.origin or "").endswith(".py") else None
-
     def _spec(self, module_name: str) -> ModuleSpec | None:
         if not self.paths:
             return None
