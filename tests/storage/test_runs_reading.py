@@ -147,4 +147,4 @@ async def test_the_views_name_what_the_tables_only_have_ids_of(store: Store) -> 
     )
     ((number, id, *rest),) = events
     assert id == f"{player.run.id}-{number!r}"
-    assert rest == [home.workspace_id, home.project_id, flow.id, "node0", "it is BROKEN"]
+    assert rest == [home.workspace_id, home.project_id, flow.id, "node0", "a node failed: BROKEN: it is BROKEN"]

@@ -1,7 +1,8 @@
 """Events: every type of event that a run can record, with its fields (EVT-1).
 
 A type is a TypedDict, whose docstring says what has happened, and its name. `Turn.record` takes nothing else. To add a
-type, declare it here, record it, list it in `checker/events.py`, and renew its page (`tests/support/events_page.py`).
+type, declare it here, record it, list it in `checker/events.py`, give it its sentence in the view `event_log` by a
+migration, and renew its page (`tests/support/events_page.py`).
 JSON values are `Any`, because msgspec makes the JSON Schemas and can't follow a recursive alias.
 """
 
@@ -64,7 +65,7 @@ class WorkflowStarted(TypedDict):
 
 
 class ContextSnapshot(TypedDict):
-    """The run begins as a copy of another one: a fork or a retry."""
+    """A snapshot of the run was taken; a fork or a retry begins with one."""
 
     snapshot: Annotated[dict[str, Any], Meta(description="`run`, `tokens`, `groups` and `branches` as they are")]
 

@@ -1,4 +1,7 @@
-"""What an event says to people: a sentence for every type, with what matters most of its fields (EVT-1)."""
+"""What an event says to people: a sentence for every type, with what matters most of its fields (EVT-1).
+
+The view `event_log` says the same in SQL; a test compares the two for every type.
+"""
 
 from typing import Any, Final
 
