@@ -11,7 +11,7 @@ RULES = ROOT / "docs" / "rules"
 _HEADING = re.compile(r"^## ([A-Z]{3}-\d+[a-z]?) \S", re.MULTILINE)
 _ROW = re.compile(r"^\| ([A-Z]{3}-\d+[a-z]?) \|", re.MULTILINE)
 _IN_NAME = re.compile(r"^test_([a-z]{3})_(\d+[a-z]?)(?:_and_(\d+[a-z]?))?_")
-_CITED = re.compile(r"\b((?:LAY|RES|CTX|EXP|CTL|TSK|RET|ACT|PHS|EVT|INV|FIL|CMD|API)-\d+[a-z]?)\b")
+_CITED = re.compile(r"\b((?:LAY|RES|CTX|EXP|CTL|TSK|RET|ACT|PHS|EVT|INV|FIL|CMD|API|KEY)-\d+[a-z]?)\b")
 _IN_DOCSTRING = re.compile(r"\b([A-Z]{3}-\d+[a-z]?)\b")
 
 

@@ -46,6 +46,7 @@ KEPT = {
         "workspaces workspace_settings projects project_settings libraries workflows model_profiles mcp_servers "
         "vector_indexes secrets schedules mcp_approvals"
     ),
+    "a person has made them and revokes them; who used one can be asked for later (KEY-1)": ("api_keys"),
     "one row for each schedule, which goes with it": "schedule_states",
     "one row for each lease": "leases",
     "a bounded number of slots, which are written again and again": "journal",

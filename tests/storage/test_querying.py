@@ -49,6 +49,7 @@ POSTGRES = [
 ]
 HIDDEN = [
     "SELECT * FROM secrets",
+    "SELECT * FROM api_keys",
     "SELECT count(*) FROM SECRETS",
     'SELECT 1 FROM "secrets" AS run_log',
     "SELECT EXISTS (SELECT 1 FROM secrets)",

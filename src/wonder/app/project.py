@@ -1,11 +1,13 @@
 """One project of an open database: what everything that reads or changes it is given."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, Self
 
 from wonder.storage.store import NewId, Store, UtcNow
 
 if TYPE_CHECKING:
+    from wonder.app.callers import Caller
     from wonder.app.transforms import Transforms
     from wonder.definitions.records.graph import WorkflowDef
     from wonder.storage.secret_keys import KeySource
@@ -16,6 +18,9 @@ _DEFINITIONS_KEPT = 200
 
 class OpenProject:
     """A database that is open, and the project in it that is used."""
+
+    caller: "Caller | None" = None
+    """Who asks, where a door knows it; None for a program that has opened the database itself (KEY-3)."""
 
     def __init__(
         self,
@@ -36,12 +41,25 @@ class OpenProject:
         """Where the keys are that open the secrets of MCP servers; None where none can be used."""
         self.local = local
         """Whether a person uses it from a shell, as in `Resources`."""
+        self._of = self
+        """The one that was opened; another than this one where this one acts for a caller."""
         self._transforms: Transforms | None = None
         self._definitions: dict[tuple[str, int], WorkflowDef] = {}
+
+    def acting_for(self, caller: "Caller", home: "Home | None" = None) -> Self:
+        """Give what a caller uses of the same open database: as long as this one is open, in this or another project.
+
+        Whether the caller may use that project is for the door to have checked (`Caller.covers`).
+        """
+        other = copy(self)
+        other.caller, other.home = caller, self.home if home is None else home
+        return other
 
     @property
     def transforms(self) -> "Transforms":
         """What compiles transforms, made when it is first asked for."""
+        if self._of is not self:
+            return self._of.transforms
         if self._transforms is None:
             from wonder.app.transforms import Transforms  # starts a compiler, which most processes do without
 
@@ -62,5 +80,5 @@ class OpenProject:
 
     async def close(self) -> None:
         """End what was started to compile."""
-        if self._transforms is not None:
+        if self._of is self and self._transforms is not None:
             await self._transforms.close()

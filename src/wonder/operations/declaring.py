@@ -8,18 +8,16 @@ async def cancel_run(application: Application, given: CancelRun) -> RunSummary:
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from inspect import getdoc, signature
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
 from wonder.app.application import Application
+from wonder.app.callers import ROLES as ROLES
+from wonder.app.callers import Role as Role
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, check_value
-
-Role: TypeAlias = Literal["viewer", "operator", "author", "admin"]
-ROLES: tuple[Role, ...] = get_args(Role)
-"""Each may do what those before it may."""
 
 _INTEGER_END = 2**63
 

@@ -5,6 +5,8 @@ The input of most is the order itself, the record that is handed to the process 
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from wonder.app.application import Application
 from wonder.coordinator.orders import EVENT_TTL_SECONDS as EVENT_TTL_SECONDS
 from wonder.coordinator.orders import AnswerItem as AnswerItem
@@ -88,6 +90,10 @@ class Answered(Output, frozen=True):
 async def answer_item(application: Application, given: AnswerItem) -> Answered:
     """Answer what a run asks a person; an answer that does not fit is refused and changes nothing."""
     item = await load_own_item(application.store, application.home.project_id, given.item_id)
+    caller = application.caller
+    if caller is not None and caller.kind != "local":
+        # Who answers is what a credential says; whoever has the machine itself may answer for others (KEY-3).
+        given = replace(given, by=caller.name)
     await application.order(given)
     has_ended = (await find_run(application, item.run_id)).has_ended
     return Answered(item_id=given.item_id, answered=True, needs_engine=application.engine is not None and not has_ended)
