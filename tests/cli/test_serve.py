@@ -1,4 +1,4 @@
-"""`wonder serve --no-http`, and signals: what stops hands over, and another process takes over at once (CMD-5)."""
+"""`wonder serve`, and signals: what stops hands over, and another process takes over at once (CMD-5)."""
 
 import json
 import signal
@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from support.commands import wonder
@@ -186,10 +187,40 @@ def test_cmd_5_a_function_that_keeps_the_loop_busy_does_not_keep_a_second_signal
         assert command.ended(5) == 143
 
 
-def test_serve_without_no_http_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve"]) == 2
-    assert (
-        "there is no HTTP server yet; run the engine without one: `wonder serve --no-http`" in capsys.readouterr().err
-    )
+def test_cmd_5_a_time_to_drain_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--no-http", "--drain-seconds", "-1"]) == 2
     assert "--drain-seconds is -1; give a number from 0 to 86400" in capsys.readouterr().err
+
+
+def test_api_5_serve_answers_soon_and_stops_with_readiness_false(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wonder.toml").write_text('port = 0\nhost = "127.0.0.1"\n')
+    with wonder("serve") as command:
+        command.said("listens    http://127.0.0.1:")
+        (line,) = [line for line in command.out if "listens" in line]
+        with httpx2.Client(base_url=line.split()[-1], trust_env=False) as client:
+            assert client.get("/readyz").json()["engine"] == "here"
+            assert client.get("/v1/runs").json() == {"runs": [], "cursor": None}
+        command.send(signal.SIGTERM)
+        assert command.ended(20) == 0
+    assert command.out[-1].endswith("stops      the engine is handed over")
+    assert command.err == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--host", "0.0.0.0", "--port", "0"], "without API keys everybody who reaches it could do everything"),
+        (["--port", "70000"], "port from --port is 70000; give a whole number from 0 to 65,535"),
+        (["--port", "http"], "port from --port is 'http'"),
+        (["--host", "no.such.host.invalid"], "the server can't listen on no.such.host.invalid port 7878"),
+    ],
+)
+def test_api_5_an_address_that_can_not_be_used_is_refused(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", *words]) == 2
+    assert message in capsys.readouterr().err

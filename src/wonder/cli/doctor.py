@@ -22,6 +22,7 @@ import msgspec
 from wonder.app.opening import DatabaseUnreachable, open_app
 from wonder.cli.engine_note import HOW, awaited
 from wonder.cli.output import color, count, print_json, print_table, visible
+from wonder.cli.server_settings import server_origins
 from wonder.cli.settings import (
     Setting,
     add_objects_option,
@@ -78,6 +79,7 @@ def _settings(address: str, database: Setting, given: Namespace) -> dict[str, Se
         **tenant_origins(given),
         "objects_url": objects_origin(given.objects),
         "modules": modules_origin(),
+        **server_origins(),
     }
     if reader := reader_url():
         settings["reader_url"] = Setting(without_password(reader.value), reader.origin)

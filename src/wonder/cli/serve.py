@@ -1,22 +1,28 @@
-"""Run the engine until it is stopped: continue all runs, and start those of schedules and triggers.
+"""Serve the HTTP API, and run the engine: continue all runs, and start those of schedules and triggers.
 
---no-http is required for now, because the HTTP server that this command will start is not built yet.
-While another process runs the engine of the database, this one waits, and takes over when that one ends.
+While another process runs the engine of the database, this one answers requests, and takes over when that one ends.
 Actions of the kind `python` can call only functions of the modules that --module or wonder.toml names.
 
-  wonder serve --no-http --module shop
+  wonder serve --module shop
+  wonder serve --no-http                      # the engine alone
 
-It prints when runs start and end, with the errors of those that fail, and when it takes over the engine. What functions
-print goes to standard error.
-SIGTERM and SIGINT (Ctrl-C) stop it: it begins no more tasks, gives active ones --drain-seconds to end, and releases
-the engine; the next process runs unfinished tasks again. A second signal ends it at once.
+Without API keys the server is for this machine alone: whoever is on it may do everything, and it listens on a loopback
+address only.
+It prints its address, when runs start and end, with the errors of those that fail, and when it takes over the engine.
+What functions print goes to standard error.
+SIGTERM and SIGINT (Ctrl-C) stop it: it takes no more requests, begins no more tasks, gives active ones --drain-seconds
+to end, and releases the engine; the next process runs unfinished tasks again. A second signal ends it at once.
 
 Exit status: 0 after a clean stop.
 """
 
 import asyncio
+import socket
 from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from wonder.app.application import Application
@@ -26,6 +32,7 @@ from wonder.cli.main import Terminated
 from wonder.cli.output import color, count, visible, visible_lines
 from wonder.cli.own_output import functions_print_to_stderr, own_output
 from wonder.cli.run_headers import shown_time
+from wonder.cli.server_settings import Address, add_server_options, address_setting
 from wonder.cli.settings import (
     add_database_option,
     add_modules_option,
@@ -46,9 +53,8 @@ _STYLES: Final = {"started": "dim", "completed": "good", "failed": "error", "can
 
 def configure(parser: ArgumentParser) -> None:
     """Take what the engine needs."""
-    parser.add_argument(
-        "--no-http", action="store_true", help="run the engine without an HTTP server (required for now)"
-    )
+    add_server_options(parser)
+    parser.add_argument("--no-http", action="store_true", help="run the engine without an HTTP server")
     parser.add_argument(
         "--drain-seconds",
         metavar="N",
@@ -63,36 +69,74 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(given: Namespace) -> int:
-    """Run the engine until a signal comes."""
-    if not given.no_http:
-        raise NoServer
+    """Run the engine, and the server, until a signal comes."""
     if not 0 <= given.drain_seconds <= _DRAIN_SECONDS_MAX:
         raise BadDrain(given.drain_seconds)
+    address = None if given.no_http else address_setting(given)
     try:
         with functions_print_to_stderr():
-            return run_until_stopped(_serve(given), drain_seconds=given.drain_seconds)
+            return run_until_stopped(
+                _serve(given, address), drain_seconds=given.drain_seconds, loop_factory=_loop(address)
+            )
     except (KeyboardInterrupt, Terminated):
         return 0
 
 
-async def _serve(given: Namespace) -> int:
+async def _serve(given: Namespace, address: Address | None) -> int:
     url, objects, modules = (
         database_setting(given.db).value,
         objects_setting(given.objects),
         modules_setting(given.module),
     )
     lines = EngineLines(quiet=given.quiet)
-    async with (
-        lines,
-        open_wonder(url, modules=modules, module_folders=[Path.cwd()], objects=objects, news=lines) as wonder,
-    ):
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(lines)
+        # Before the database is opened: an address that can't be used is no reason to take the engine from anybody.
+        listening = _listening(stack, address) if address else None
+        wonder = await stack.enter_async_context(
+            open_wonder(url, modules=modules, module_folders=[Path.cwd()], objects=objects, news=lines)
+        )
+        stack.push_async_callback(_drain, wonder, lines, given.drain_seconds)
         if wonder.engine is None:
             lines.say("warning", "waits", "another process runs the engine; this one takes over when that one ends")
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await _drain(wonder, lines, given.drain_seconds)
+        if listening is not None:
+            await stack.enter_async_context(_http(wonder, listening, lines))
+        await asyncio.Event().wait()
     return 0
+
+
+def _listening(stack: AsyncExitStack, address: Address) -> socket.socket:
+    listening: socket.socket = _server().bind(address.host, address.port)
+    return stack.enter_context(closing(listening))
+
+
+@asynccontextmanager
+async def _http(wonder: Application, listening: socket.socket, lines: "EngineLines") -> AsyncIterator[None]:
+    from wonder.api.door import Door  # with `_server`, only where a server is asked for
+
+    serving = _server()
+    async with serving.served(await Door.open(wonder, listening.getsockname()[0]), listening):
+        lines.say("good", "listens", serving.address_of(listening))
+        yield
+
+
+def _server() -> ModuleType:
+    try:
+        from wonder.api import serving  # takes a tenth of a second, and is an extra
+    except ModuleNotFoundError as error:
+        raise ServerMissing(error.name or "uvicorn") from None
+    return serving
+
+
+def _loop(address: Address | None) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Give what makes the loop: uvloop for a server, where it is there."""
+    if address is None:
+        return None
+    try:
+        import uvloop  # as above
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
 
 
 async def _drain(wonder: Application, lines: "EngineLines", seconds: float) -> None:
@@ -158,13 +202,16 @@ class EngineLines:
             await asyncio.sleep(_PRINT_SECONDS)
 
 
-class NoServer(WonderError):
-    """The HTTP server was asked for, which is not built yet."""
+class ServerMissing(WonderError):
+    """The packages of the HTTP server are not installed."""
 
-    code = "NO_SERVER"
+    code = "DRIVER_MISSING"
 
-    def __init__(self) -> None:
-        super().__init__("there is no HTTP server yet; run the engine without one: `wonder serve --no-http`")
+    def __init__(self, package: str) -> None:
+        super().__init__(
+            f"the HTTP server needs the package {package!r}; install the extra `server` "
+            "(pip install 'wonder-workflows[server]'), or run the engine without one: `wonder serve --no-http`"
+        )
 
 
 class BadDrain(WonderError):

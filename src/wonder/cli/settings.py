@@ -19,7 +19,7 @@ WORKSPACE_VARIABLE = "WONDER_WORKSPACE"
 PROJECT_VARIABLE = "WONDER_PROJECT"
 FILE = "wonder.toml"
 _NAMES = frozenset(
-    {"database_url", "modules", "objects_url", "project", "reader_url", "workspace"}
+    {"database_url", "host", "modules", "objects_url", "port", "project", "reader_url", "workspace"}
 )  # all that FILE may hold
 # tomllib takes quadratic time for a key of very many parts: about a second for this size.
 FILE_BYTES_MAX = 20_000
@@ -75,6 +75,16 @@ def tenant_origins(given: Namespace) -> dict[str, Setting]:
         "workspace": _tenant("workspace", given.workspace, WORKSPACE_VARIABLE),
         "project": _tenant("project", given.project, PROJECT_VARIABLE),
     }
+
+
+def setting_of(name: str, flag: str | int | None, variable: str, default: str | int) -> tuple[Any, str]:
+    """Return a setting and its origin: its flag, its variable, the settings file, or the default."""
+    if flag is not None:
+        return flag, f"--{name.replace('_', '-')}"
+    if from_environment := os.environ.get(variable):
+        return from_environment, variable
+    from_file = _settings_of_file().get(name)
+    return (default, "default") if from_file is None else (from_file, FILE)
 
 
 def _tenant(name: str, flag: str | None, variable: str) -> Setting:

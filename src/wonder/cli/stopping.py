@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from types import FrameType
 from typing import Any, Final
@@ -21,7 +21,12 @@ EXIT_SECONDS: Final = 10.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-def run_until_stopped(work: Coroutine[Any, Any, int], *, drain_seconds: float = 0.0) -> int:
+def run_until_stopped(
+    work: Coroutine[Any, Any, int],
+    *,
+    drain_seconds: float = 0.0,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+) -> int:
     """Run a command to its end and return its exit status.
 
     The first signal cancels it, and raises KeyboardInterrupt or Terminated here once it has ended. A second one, or
@@ -30,7 +35,7 @@ def run_until_stopped(work: Coroutine[Any, Any, int], *, drain_seconds: float = 
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)  # Only the main thread can handle signals.
     stop = _Stop(EXIT_SECONDS + drain_seconds)
-    with stop, asyncio.Runner() as runner:
+    with stop, asyncio.Runner(loop_factory=loop_factory) as runner:
         try:
             return runner.run(stop.watched(work))
         except asyncio.CancelledError:

@@ -1,0 +1,153 @@
+"""Carries out a request for an operation: its input from the request, its output as the answer."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from wonder.api.asgi import JSON, Answer, AnyAnswer, Request, StreamedAnswer, json_answer, written
+from wonder.api.bodies import Disconnected, parse_body, read_body
+from wonder.api.inputs import WAIT_SECONDS_MAX, input_of, read_query, take_wait
+from wonder.api.limits import Usage
+from wonder.api.problems import Problem
+from wonder.api.routes import Route
+from wonder.language.values import JsonValue
+from wonder.operations.artifacts import OneArtifact, show_artifact
+from wonder.operations.declaring import DatabaseOperation, Operation, Place, Stream
+from wonder.operations.following import run_outcome
+from wonder.operations.runs import OneRun
+
+_PART_BYTES: Final = 32_000
+_MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
+
+
+class Calls:
+    """Answers requests for operations; all share what the server allows and whether it stops."""
+
+    def __init__(self, usage: Usage, stopping: asyncio.Event) -> None:
+        self._usage, self._stopping = usage, stopping
+
+    def endpoint(self, route: Route) -> Callable[[Request], Awaitable[AnyAnswer]]:
+        """Give what answers the requests of a route."""
+
+        async def answer(request: Request) -> AnyAnswer:
+            query = read_query(request.query)
+            wait = take_wait(query) if route.waits else 0
+            async with self._body(route, request) as body:
+                given = input_of(route, request.parameters, query, body)
+                return await self._call(route, request, given, wait)
+
+        return answer
+
+    @asynccontextmanager
+    async def _body(self, route: Route, request: Request) -> AsyncIterator[JsonValue]:
+        if not route.has_body:
+            if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+                text = f"a {request.method} has no body; write parameters into the query"
+                raise Problem(400, "BAD_BODY", text, headers={"connection": "close"})
+            yield None
+            return
+        async with read_body(request, self._usage, (JSON,)) as raw:
+            yield await parse_body(raw)
+
+    async def _call(self, route: Route, request: Request, given: Any, wait: int) -> AnyAnswer:
+        application = request.application
+        match route.declared:
+            case Operation() as one if wait:
+                return await self._call_waiting(route, one, request, given, wait)
+            case Operation(changes=True) as one:
+                return json_answer(await one(application, given), route.status)
+            case Operation() as one:
+                return json_answer(await self.while_connected(request, one(application, given)), route.status)
+            case Stream(name="artifacts.content") as one:
+                return await _content(request, one(application, given))
+            case Stream() as one:
+                return StreamedAnswer(_items(one(application, given)), JSON)
+            case DatabaseOperation() as one:
+                place = Place(application.url, application.objects_url)
+                return json_answer(await one(place, given), route.status)
+        raise AssertionError(route.declared.name)
+
+    async def _call_waiting(
+        self, route: Route, one: Operation[Any, Any], request: Request, given: Any, wait: int
+    ) -> Answer:
+        """Start a run, or show one, and answer with its end if that comes in time."""
+        application = request.application
+        if one.changes:
+            run_id = (await one(application, given)).run_id
+            await self.wait_for_end(request, run_id, wait)
+            return json_answer(await run_outcome(application, OneRun(run_id=run_id)), route.status)
+        await self.wait_for_end(request, given.run_id, wait)
+        return json_answer(await self.while_connected(request, one(application, given)), route.status)
+
+    async def wait_for_end(self, request: Request, run_id: str, seconds: float) -> None:
+        """Wait until a run has ended, at most for so long; raises NotFound or Disconnected."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.while_connected(request, request.application.wait(run_id), until_stop=True)
+        except (TimeoutError, _Stops):
+            return
+
+    async def while_connected(self, request: Request, work: Awaitable[Any], *, until_stop: bool = False) -> Any:
+        """Await something that only reads; give it up as soon as nobody waits for its result any more."""
+        doing = asyncio.ensure_future(work)
+        # Most are done at once, and need no second task that listens.
+        await asyncio.sleep(0)
+        if doing.done():
+            return doing.result()
+        gone = asyncio.create_task(_disconnect(request))
+        stops = asyncio.create_task(self._stopping.wait()) if until_stop else None
+        others = {gone, stops} - {None}
+        try:
+            async with asyncio.timeout(None if until_stop else WAIT_SECONDS_MAX):
+                await asyncio.wait({doing, *others}, return_when=asyncio.FIRST_COMPLETED)  # type: ignore[type-var]
+        except TimeoutError:
+            if until_stop:
+                raise
+            text = f"it takes longer than {WAIT_SECONDS_MAX} s; ask again"
+            raise Problem(503, "TOO_SLOW", text, headers={"retry-after": "1"}) from None
+        finally:
+            for task in others:
+                task.cancel()  # type: ignore[union-attr]
+            if not doing.done():
+                doing.cancel()
+        if doing.done() and not doing.cancelled():
+            return doing.result()
+        raise Disconnected if gone.done() and not gone.cancelled() else _Stops
+
+
+class _Stops(Exception):
+    """The server stops, so that nothing is waited for any more."""
+
+
+async def _disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _items(items: AsyncIterator[Any]) -> AsyncIterator[bytes]:
+    """Write the items of a stream as one JSON document, some at a time, so that a long list needs no memory."""
+    part = bytearray(b'{"items":[')
+    is_first = True
+    async for item in items:
+        if not is_first:
+            part += b","
+        part += written(item)
+        is_first = False
+        if len(part) > _PART_BYTES:
+            yield bytes(part)
+            part.clear()
+    yield bytes(part + b"]}")
+
+
+async def _content(request: Request, parts: AsyncIterator[bytes]) -> StreamedAnswer:
+    """Answer with the content of an artifact, as a file: what a workflow has stored must not run in a browser."""
+    artifact_id = request.parameters["artifact_id"]
+    record = await show_artifact(request.application, OneArtifact(artifact_id=artifact_id))
+    media_type = record.content_type if _MEDIA_TYPE.fullmatch(record.content_type) else "application/octet-stream"
+    headers = {
+        "content-disposition": f'attachment; filename="{record.artifact_id}"',
+        "content-security-policy": "default-src 'none'; sandbox",
+    }
+    return StreamedAnswer(parts, media_type, headers)

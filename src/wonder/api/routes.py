@@ -1,0 +1,217 @@
+"""Where each operation is found: its method and its path. What is not in this table can't be asked for over HTTP.
+
+`/runs` of a project is `/v1/runs` in the caller's project, and `/v1/projects/{project}/runs` in another one.
+A name in braces is the field of the operation's input that this part of the path is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from wonder.app.callers import ROLES, Reach
+from wonder.language.values import JsonValue
+from wonder.operations.catalogue import all_operations
+from wonder.operations.declaring import Declared
+
+PREFIX: Final = "/v1"
+IN_PROJECT: Final = "/v1/projects/{project}"
+
+# Of a project.
+PROJECT_ROUTES: Final[dict[str, str]] = {
+    "actions.list": "GET /action-defs",
+    "actions.show": "GET /action-defs/{name}",
+    "artifact_types.list": "GET /artifact-types",
+    "artifact_types.show": "GET /artifact-types/{name}",
+    "artifacts.content": "GET /artifacts/{artifact_id}/content",
+    "artifacts.list": "GET /artifacts",
+    "artifacts.show": "GET /artifacts/{artifact_id}",
+    "definitions.deploy": "POST /definitions/deploy",
+    "definitions.schema": "GET /definitions/schema",
+    "definitions.validate": "POST /definitions/validate",
+    "engine.status": "GET /engine",
+    "events.send": "POST /events",
+    "inbox.answer": "POST /inbox/{item_id}/answer",
+    "inbox.list": "GET /inbox",
+    "inbox.show": "GET /inbox/{item_id}",
+    "keys.create": "POST /keys",
+    "keys.list": "GET /keys",
+    "keys.revoke": "POST /keys/{key}/revoke",
+    "kinds.list": "GET /kinds",
+    "kinds.show": "GET /kinds/{kind}",
+    "logs.list": "GET /logs",
+    "mcp.list": "GET /mcp-servers",
+    "mcp.tools": "POST /mcp-servers/{server}/tools",
+    "metrics.show": "GET /metrics",
+    "models.list": "GET /model-profiles",
+    "models.show": "GET /model-profiles/{name}",
+    "prompts.list": "GET /prompt-specs",
+    "prompts.show": "GET /prompt-specs/{name}",
+    "retention.preview": "GET /retention",
+    "runs.cancel": "POST /runs/{run_id}/cancel",
+    "runs.context": "GET /runs/{run_id}/context",
+    "runs.events": "GET /runs/{run_id}/events",
+    "runs.fork": "POST /runs/{run_id}/fork",
+    "runs.history": "GET /runs/{run_id}/history",
+    "runs.list": "GET /runs",
+    "runs.outcome": "GET /runs/{run_id}/outcome",
+    "runs.pause": "POST /runs/{run_id}/pause",
+    "runs.progress": "GET /runs/{run_id}/progress",
+    "runs.resume": "POST /runs/{run_id}/resume",
+    "runs.retry": "POST /runs/{run_id}/retry",
+    "runs.retry_all": "POST /retries",
+    "runs.show": "GET /runs/{run_id}",
+    "runs.start": "POST /workflows/{workflow}/runs",
+    "runs.to_retry": "GET /retries",
+    "runs.verify": "GET /runs/{run_id}/verification",
+    "runs.wait_for_triggered": "GET /runs/{run_id}/triggered",
+    "schedules.create": "POST /schedules",
+    "schedules.delete": "DELETE /schedules/{name}",
+    "schedules.fire": "POST /schedules/{name}/fire",
+    "schedules.list": "GET /schedules",
+    "schedules.next": "GET /schedules/{name}/next",
+    "schedules.pause": "POST /schedules/{name}/pause",
+    "schedules.resume": "POST /schedules/{name}/resume",
+    "schedules.show": "GET /schedules/{name}",
+    "secrets.delete": "DELETE /secrets/{name}",
+    "secrets.list": "GET /secrets",
+    "secrets.scope": "PUT /secrets/{name}/scope",
+    "secrets.set": "PUT /secrets/{name}",
+    "settings.set": "PUT /settings/{key}",
+    "settings.show": "GET /settings",
+    "tasks.list": "GET /task-defs",
+    "tasks.show": "GET /task-defs/{name}",
+    "vectors.index": "POST /vector-indexes/{name}/index",
+    "vectors.list": "GET /vector-indexes",
+    "vectors.show": "GET /vector-indexes/{name}",
+    "workflows.archive": "POST /workflows/{name}/archive",
+    "workflows.diff": "GET /workflows/{name}/diff",
+    "workflows.disable": "POST /workflows/{name}/disable",
+    "workflows.enable": "POST /workflows/{name}/enable",
+    "workflows.list": "GET /workflows",
+    "workflows.pin": "PUT /workflows/{name}/pin",
+    "workflows.rename": "POST /workflows/{name}/rename",
+    "workflows.restore": "POST /workflows/{name}/restore",
+    "workflows.show": "GET /workflows/{name}",
+    "workflows.unpin": "DELETE /workflows/{name}/pin",
+}
+# Of the caller's workspace. A key that is limited to a project reaches none of them.
+WORKSPACE_ROUTES: Final[dict[str, str]] = {
+    "libraries.create": "POST /libraries",
+    "libraries.list": "GET /libraries",
+    "libraries.show": "GET /libraries/{name}",
+    "projects.archive": "POST /projects/{name}/archive",
+    "projects.create": "POST /projects",
+    "projects.list": "GET /projects",
+    "projects.rename": "POST /projects/{name}/rename",
+    "projects.restore": "POST /projects/{name}/restore",
+    "projects.show": "GET /projects/{name}",
+    "settings.set": "PUT /workspace/settings/{key}",
+    "settings.show": "GET /workspace/settings",
+}
+# Of the whole server. A key that is limited to a workspace reaches none of them.
+SERVER_ROUTES: Final[dict[str, str]] = {
+    "definitions.deploy_public": "POST /public-definitions/deploy",
+    "libraries.create_public": "POST /public-libraries",
+    "retention.apply": "POST /retention/apply",
+    "secrets.rotate": "POST /secret-keys/rotate",
+    "system.diagnose": "GET /diagnosis",
+    "workspaces.archive": "POST /workspaces/{name}/archive",
+    "workspaces.create": "POST /workspaces",
+    "workspaces.list": "GET /workspaces",
+    "workspaces.rename": "POST /workspaces/{name}/rename",
+    "workspaces.restore": "POST /workspaces/{name}/restore",
+    "workspaces.show": "GET /workspaces/{name}",
+}
+LOCAL: Final[dict[str, str]] = {
+    **dict.fromkeys(
+        ("backups.check", "backups.make", "backups.restore"), "reads and writes folders of the machine of the server"
+    ),
+    **dict.fromkeys(
+        ("database.check", "database.copy", "database.grant_reader", "database.migrate", "database.repair"),
+        "works on the database as a whole, beside or before a server",
+    ),
+    "database.trust": "is about the user account that owns a database file",
+    "logs.follow": "has no end; the logs of a run so far are `logs.list`",
+    **dict.fromkeys(
+        ("mcp.allow", "mcp.approvals", "mcp.forget"), "approves commands that are started on the machine of the server"
+    ),
+    "metrics.prometheus": "is `GET /metrics`, which adds the figures of the server itself",
+    **dict.fromkeys(
+        ("query.functions", "query.run", "query.tables"), "SQL sees every workspace; it needs views with the tenant in"
+    ),
+}
+"""What is only asked for on the machine of the server, or in another way, and why."""
+
+_FIXED: Final[dict[tuple[str, str], dict[str, JsonValue]]] = {
+    ("settings.set", "project"): {"of": "project"},
+    ("settings.show", "project"): {"of": "project"},
+    ("settings.set", "workspace"): {"of": "workspace"},
+    ("settings.show", "workspace"): {"of": "workspace"},
+}
+# Fields that no request may fill: the caller's name is the key's, and a definition must not approve its own commands.
+_OWN: Final[dict[str, frozenset[str]]] = {
+    "inbox.answer": frozenset({"by"}),
+    "definitions.deploy": frozenset({"allow_mcp"}),
+    "definitions.deploy_public": frozenset({"allow_mcp"}),
+    "definitions.validate": frozenset({"allow_mcp"}),
+}
+_CREATED: Final = {
+    *("runs.start", "runs.retry", "runs.fork", "schedules.fire", "schedules.create", "projects.create"),
+    *("keys.create", "workspaces.create", "libraries.create", "libraries.create_public"),
+}
+_WAITING: Final = {"runs.show", "runs.start"}
+
+
+class NoRole(Exception):
+    """An operation without a role was to be mounted."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """An operation at one place."""
+
+    declared: Declared[Any, Any]
+    method: str
+    path: str
+    """With `/v1` before it."""
+    reach: Reach
+    """How far a caller must reach at least."""
+    fixed: Mapping[str, JsonValue] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
+    """Fields that are no part of a request."""
+    status: int = 200
+    waits: bool = False
+    """Whether `?wait=` waits for the end of a run."""
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the rest of the operation's input is the body; of other methods it is the query."""
+        return self.method in ("POST", "PUT", "PATCH")
+
+
+def all_routes() -> list[Route]:
+    """Give every place where an operation is; those of a project are there twice."""
+    known = all_operations()
+    found: list[Route] = []
+    for name, place in PROJECT_ROUTES.items():
+        found += [_route(known[name], place, "project", prefix) for prefix in (PREFIX, IN_PROJECT)]
+    found += [_route(known[name], place, "workspace", PREFIX) for name, place in WORKSPACE_ROUTES.items()]
+    found += [_route(known[name], place, "server", PREFIX) for name, place in SERVER_ROUTES.items()]
+    return found
+
+
+def _route(declared: Declared[Any, Any], place: str, reach: Reach, prefix: str) -> Route:
+    name = declared.name
+    if declared.role not in ROLES:
+        raise NoRole(name)
+    method, _, path = place.partition(" ")
+    return Route(
+        declared,
+        method,
+        prefix + path,
+        reach,
+        _FIXED.get((name, reach), {}),
+        _OWN.get(name, frozenset()),
+        201 if name in _CREATED else 200,
+        name in _WAITING,
+    )
