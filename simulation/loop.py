@@ -129,6 +129,22 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self.tasks.append(task)
         return task
 
+    def run_in_executor(  # type: ignore[override]
+        self, executor: None, func: Callable[..., Any], *args: Any
+    ) -> "asyncio.Future[Any]":
+        """There are no threads: it is called when its turn comes."""
+        future = self.create_future()
+
+        def call() -> None:
+            if not future.done():
+                try:
+                    future.set_result(func(*args))
+                except Exception as error:
+                    future.set_exception(error)
+
+        self.call_soon(call)
+        return future
+
     def get_debug(self) -> bool:
         """Return False: there is no debug mode."""
         return False

@@ -97,7 +97,7 @@ class SimulatedClaim(EngineClaim):
         process = self._process
         process.world.note("claimed", owner=lease.owner_id, epoch=lease.epoch)
         environment = SimulatedEnvironment(process.world)
-        made = Engine(process.store, lease, self._functions, self._new_id, environment=environment)
+        made = Engine(process.store, lease, self.functions, self._new_id, environment=environment)
         process.machine.on_engine(process, made)
         return made
 

@@ -17,9 +17,10 @@ VALID = Path(__file__).parents[1] / "definitions" / "valid"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory with one good file and one with two mistakes."""
+    """A working directory with one good file, the module that it calls, and a file with two mistakes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("WONDER_DATABASE_URL", raising=False)
+    (tmp_path / "greetings.py").write_text("def say(**words): ...\n")
     (tmp_path / "good.yaml").write_text(GREET_EVERYONE)
     (tmp_path / "bad.yaml").write_text(
         GREET_EVERYONE.replace("sibling_group: start", "sibling_group: strat").replace("$.name}", "$.nme}")

@@ -47,6 +47,7 @@ def _assert_fields_exist(kind: Kind) -> None:
     assert set(kind.references.values()) <= set(get_args(ResourceKind))
     assert set(kind.schema_fields) <= fields
     assert kind.typescript_field is None or kind.typescript_field in fields
+    assert kind.function_field is None or kind.function_field in fields
     assert not kind.scoped or "scope" in fields
 
 

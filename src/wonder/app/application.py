@@ -43,6 +43,7 @@ from wonder.storage.runs.triggering import firings_of_run, runs_triggered_by, tr
 
 # A process that only reads imports none of these.
 if TYPE_CHECKING:
+    from wonder.actions.functions.functions import FunctionRegistry
     from wonder.app.engine import Engine
     from wonder.app.engine_claim import EngineClaim
     from wonder.definitions.faults import Fault
@@ -68,6 +69,11 @@ class Application(OpenProject):
         """The engine, while it runs in this process; it may begin later, when the process that runs it now ends."""
         return self.claim.engine if self.claim else None
 
+    @property
+    def functions(self) -> "FunctionRegistry | None":
+        """The functions that `python` actions may call in this process; None where it runs nothing."""
+        return self.claim.functions if self.claim else None
+
     async def deploy(
         self, definition: str | Path | Mapping[str, Any], *, allow_mcp: Collection[str] = ()
     ) -> "Workflow":
@@ -82,11 +88,15 @@ class Application(OpenProject):
         return main_workflow(deployed, definition)
 
     async def deploy_loaded(
-        self, loaded: "Loaded", *, allow_mcp: Collection[str] = ()
+        self, loaded: "Loaded", *, allow_mcp: Collection[str] = (), functions: "FunctionRegistry | None" = None
     ) -> "tuple[Deployed, list[Fault]]":
-        """Check and store a definition that was read; MCP servers that are started for it go on for its runs."""
+        """Check and store a definition that was read; MCP servers that are started for it go on for its runs.
+
+        The functions that it calls are looked for in `functions`, or where this process finds those that it calls.
+        """
+        functions = functions or self.functions
         if self.claim is None:
-            return await store_definition(self, loaded, allow_mcp=allow_mcp)
+            return await store_definition(self, loaded, allow_mcp=allow_mcp, functions=functions)
         if allow_mcp and not self.local:
             from wonder.app.mcp_approvals import approve_named, put_on_list  # takes time to load, and is used seldom
 
@@ -94,7 +104,7 @@ class Application(OpenProject):
             await put_on_list(self, allow_mcp)
             self._forget_settings()
         kind = self.engine.mcp_tools if self.engine and loaded.phases else None
-        return await store_definition(self, loaded, allow_mcp=allow_mcp, kind=kind, for_runs=True)
+        return await store_definition(self, loaded, allow_mcp=allow_mcp, kind=kind, for_runs=True, functions=functions)
 
     async def allow_mcp_server(self, name: str) -> None:
         """Let runs of this and other processes use an MCP server as it is stored now; raises NotFound.

@@ -14,6 +14,7 @@ from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader
 
 if TYPE_CHECKING:
+    from wonder.actions.functions.functions import FunctionRegistry
     from wonder.actions.mcp_tool.kind import McpToolKind
     from wonder.app.tools import ToolDirectory
     from wonder.definitions.catalog import Catalog
@@ -50,14 +51,25 @@ def main_workflow(deployed: "Deployed", definition: str | Path | Mapping[str, An
 async def load_catalog_for(project: OpenProject, loaded: "Loaded", reader: Reader | None = None) -> "Catalog":
     """Load what a definition names that is stored already."""
     # Only to store definitions, as in `read_definition`.
+    from wonder.app.functions import calls_functions
     from wonder.storage.catalog import load_allowed, load_catalog, load_tools_only_as_tasks
 
     reader, project_id = reader or project.store, project.home.project_id
     catalog = await load_catalog(reader, project_id, loaded.references)
-    if loaded.reading.bundle.models or not loaded.written or b"secrets" in loaded.written:
+    names_secrets = not loaded.written or b"secrets" in loaded.written
+    if loaded.reading.bundle.models or names_secrets or calls_functions(loaded):
         catalog = replace(catalog, allowed=await load_allowed(reader, project_id))
     only_as_tasks = await load_tools_only_as_tasks(reader, project_id, loaded.reading.bundle, catalog)
     return replace(catalog, tools_only_as_tasks=only_as_tasks)
+
+
+async def with_functions(catalog: "Catalog", loaded: "Loaded", functions: "FunctionRegistry | None") -> "Catalog":
+    """Give a catalog with what is known of the Python functions that a definition calls."""
+    # Only to store definitions, as in `read_definition`.
+    from wonder.app.functions import known_functions
+
+    files_root = catalog.allowed.project.files_root if catalog.allowed else None
+    return replace(catalog, functions=await known_functions(functions, loaded, files_root))
 
 
 def tools_of(project: OpenProject, kind: "McpToolKind | None" = None, *, for_runs: bool = False) -> "ToolDirectory":
@@ -110,10 +122,12 @@ async def store_definition(
     kind: "McpToolKind | None" = None,
     for_runs: bool = False,
     public: bool = False,
+    functions: "FunctionRegistry | None" = None,
 ) -> "tuple[Deployed, list[Fault]]":
     """Check and store a definition; give what it has become and its warnings, or raise DefinitionRefused.
 
-    The libraries of a `public` one are public; raises NotPublic.
+    The libraries of a `public` one are public; raises NotPublic. The Python functions that it calls are looked for in
+    `functions`.
     """
     # Only to store definitions, as in `read_definition`.
     from wonder.storage.deploying import deploy_bundle
@@ -123,7 +137,7 @@ async def store_definition(
     # takes longer with each workflow that is stored.
     async with project.store.transaction() as transaction:
         catalog = await load_catalog_for(project, loaded, transaction)
-    bundle, warnings = loaded.bundle(catalog)
+    bundle, warnings = loaded.bundle(await with_functions(catalog, loaded, functions))
     deployed = await deploy_bundle(
         project.store,
         bundle,

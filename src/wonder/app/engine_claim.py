@@ -44,7 +44,8 @@ class EngineClaim:
         self.engine: Engine | None = None
         """The engine, while it runs in this process."""
         self._started: set[str] = set()
-        self._store, self._functions, self._new_id = store, functions, new_id
+        self.functions = functions
+        self._store, self._new_id = store, new_id
         self._runs, self._lease_ms, self._keys, self._objects = runs, lease_ms, keys, objects
         self._vectors, self._logs, self._news = vectors, logs, news
         self._lease: Lease | None = None
@@ -53,7 +54,7 @@ class EngineClaim:
     @property
     def function_sources(self) -> list[str] | None:
         """Where the functions of its own runs come from, if it runs only its own; None where any process will do."""
-        return self._functions.sources if self._runs == "own" else None
+        return self.functions.sources if self._runs == "own" else None
 
     async def note(self, run_id: str) -> None:
         """Note a run that another process has started for this one: with `own`, it goes on here after taking over."""
@@ -123,7 +124,7 @@ class EngineClaim:
         return Engine(
             self._store,
             lease,
-            self._functions,
+            self.functions,
             self._new_id,
             runs=self._runs,
             lease_ms=self._lease_ms,

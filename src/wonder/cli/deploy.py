@@ -4,6 +4,8 @@ A file is stored only if it has no errors. Definitions that have not changed get
 harmless. A workflow in the phase form is checked against the schemas of its tools. If they are not known yet, its MCP
 server is started and asked for them, provided that you have approved the server (see --allow-mcp); otherwise a warning
 says which tool was not checked.
+Calls of Python functions are checked with the source of their modules in the folder of the file and in the working
+directory, which is not imported.
 
   wonder deploy orders.yaml
 
@@ -42,7 +44,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(given: Namespace) -> int:
     """Store all valid files, in the order given: a file can refer to definitions of the files before it."""
-    files = [read_definition_file(name) for name in given.files]
+    files = [read_definition_file(name, own_functions=True) for name in given.files]
     return asyncio.run(_run(given, files))
 
 

@@ -3,6 +3,8 @@
 Names that a file does not define are looked up in the database, if there is one. A workflow in the phase form is
 checked against the schemas of its tools. If they are not known yet, its MCP server is started and asked for them,
 provided that you have approved the server (see --allow-mcp); otherwise a warning says which tool was not checked.
+Calls of Python functions are checked with the source of their modules in the folder of the file and in the working
+directory, which is not imported.
 With --json, a single invalid file in the phase form gives {"error", "errors"} as that form defines them.
 
   wonder validate orders.yaml
@@ -17,6 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from wonder.app.functions import known_functions
 from wonder.cli.approving import add_allow_mcp_option
 from wonder.cli.files import read_definition_file
 from wonder.cli.output import color, count, print_faults, print_json, print_output, visible
@@ -29,6 +32,7 @@ from wonder.operations.definition_files import DefinitionFile
 from wonder.operations.definitions import allowed_for, check_loaded, validation_of
 
 if TYPE_CHECKING:
+    from wonder.actions.functions.functions import FunctionRegistry
     from wonder.app.application import Application
 
 
@@ -44,12 +48,12 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(given: Namespace) -> int:
     """Check all files, also behind one that is wrong."""
-    files = [read_definition_file(name) for name in given.files]
+    files = [read_definition_file(name, own_functions=True) for name in given.files]
     loaded = [file.loaded for file in files if file.loaded]
     for file in files:
         if file.loaded:
             allow_mcp = allowed_for(file.loaded, loaded, given.allow_mcp)
-            file.faults = asyncio.run(_faults(given, file.loaded, allow_mcp))
+            file.faults = asyncio.run(_faults(given, file.loaded, allow_mcp, file.functions))
     valid = not any(has_errors(file.faults) for file in files)
     if given.json and len(files) == 1 and files[0].is_phase_form and not valid:
         from wonder.app.phase_faults import REFUSED  # when needed, as below
@@ -84,12 +88,17 @@ def errors_of(file: DefinitionFile) -> list[dict[str, Any]]:
     return errors
 
 
-async def _faults(given: Namespace, loaded: Loaded, allow_mcp: list[str]) -> list[Fault]:
+async def _faults(
+    given: Namespace, loaded: Loaded, allow_mcp: list[str], functions: "FunctionRegistry | None"
+) -> list[Fault]:
     """Compile and check a file; what it names but does not hold is looked up, and without any no database is opened."""
     if not loaded.references and not loaded.needs_compiling and not allow_mcp:
-        return loaded.check(Catalog())
+        known = await known_functions(functions, loaded, None)
+        # A module that seems wrong may be one that runs write, which the project's settings tell.
+        if not any(one.refusal for one in known.values()):
+            return loaded.check(Catalog(functions=known))
     async with _open(given, needed=bool(loaded.references)) as app:
-        return await check_loaded(app, loaded, allow_mcp)
+        return await check_loaded(app, loaded, allow_mcp, functions)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 from wonder.definitions.references import Reference, ResourceKind
 from wonder.definitions.secret_scopes import SecretScope
+from wonder.language.schemas import Schema
 
 Stored = WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType | ModelProfile | VectorIndex | McpServer
 
@@ -52,6 +53,19 @@ class Allowed(Struct, frozen=True):
         return self.workspace.budget.is_set or self.project.budget.is_set
 
 
+class KnownFunction(Struct, frozen=True):
+    """What is known of a Python function that an action calls, without importing anything (ACT-11)."""
+
+    takes: Schema = field(default_factory=dict)
+    """Its arguments, as the schema of an object; anything where they are not known."""
+    refusal: str = ""
+    """Why a call is certain to fail, if it is."""
+    doubt: str = ""
+    """Why nothing is known of it here, where another process may have it."""
+    hint: str = ""
+    """What to do about that."""
+
+
 class Catalog(Struct, frozen=True):
     """What each reference may mean: nothing, one record, or several of which none comes first (RES-4)."""
 
@@ -63,6 +77,8 @@ class Catalog(Struct, frozen=True):
 
     tools_only_as_tasks: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The tools that can't be called, by the name of their server, as far as servers were asked (ACT-2)."""
+    functions: Mapping[str, KnownFunction] = field(default_factory=dict)
+    """The Python functions that something is known of, by the names that actions call them by."""
     allowed: Allowed | None = None
     """None where it was not looked up; then nothing is said about it."""
 

@@ -75,6 +75,8 @@ class Kind:
     """The fields that hold a JSON Schema."""
     typescript_field: ClassVar[str | None] = None
     """The field that holds TypeScript, which is compiled before a definition is stored."""
+    function_field: ClassVar[str | None] = None
+    """The field that names a Python function, called with the input as keyword arguments."""
     at_work: ClassVar[str | None] = None
     """`module:class` of the ActionKind that carries it out, imported when it is first needed; None if this is it."""
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from wonder.actions.announcing import announce_kinds
+from wonder.actions.functions.functions import FunctionRegistry
 from wonder.definitions.faults import DefinitionRefused, Fault
 from wonder.definitions.loading import Loaded, load_text
 from wonder.operations.outputs import Output
@@ -24,6 +25,8 @@ class DefinitionFile:
     lines: list[str] = field(default_factory=list)
     loaded: Loaded | None = None
     faults: list[Fault] = field(default_factory=list)
+    functions: FunctionRegistry | None = None
+    """Where the functions of a person's own file are looked for; None where that is for the process to say."""
 
     @property
     def is_phase_form(self) -> bool:

@@ -4,8 +4,9 @@ from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType, field
 
+from wonder.actions.functions.functions import FunctionRegistry
 from wonder.app.application import Application
-from wonder.app.deploying import compile_definition, load_catalog_for, store_definition
+from wonder.app.deploying import compile_definition, load_catalog_for, store_definition, with_functions
 from wonder.definitions.faults import DefinitionRefused, Fault, has_errors
 from wonder.definitions.loading import Loaded
 from wonder.operations.declaring import Input, operation
@@ -53,7 +54,7 @@ async def validate(application: Application, given: GivenFiles) -> Validation:
     for file in files:
         if file.loaded:
             allow_mcp = allowed_for(file.loaded, loaded, given.allow_mcp)
-            file.faults = await check_loaded(application, file.loaded, allow_mcp)
+            file.faults = await check_loaded(application, file.loaded, allow_mcp, application.functions)
     return validation_of(files)
 
 
@@ -105,10 +106,13 @@ async def deploy_public(application: Application, given: GivenFiles) -> Deployme
     return await deploy_files(application, files, given.allow_mcp, public=True)
 
 
-async def check_loaded(application: Application, loaded: Loaded, allow_mcp: Collection[str]) -> list[Fault]:
+async def check_loaded(
+    application: Application, loaded: Loaded, allow_mcp: Collection[str], functions: FunctionRegistry | None
+) -> list[Fault]:
     """Compile and check a definition that was read; what it names but does not hold is looked up."""
     compiled = await compile_definition(application, loaded, allow_mcp=allow_mcp)
-    return compiled.check(await load_catalog_for(application, compiled))
+    catalog = await load_catalog_for(application, compiled)
+    return compiled.check(await with_functions(catalog, compiled, functions))
 
 
 def validation_of(files: list[DefinitionFile]) -> Validation:
@@ -137,9 +141,13 @@ async def deploy_files(
             allowed = allowed_for(file.loaded, loaded, allow_mcp)
             try:
                 if public:
-                    deployed, file.faults = await store_definition(application, file.loaded, public=True)
+                    deployed, file.faults = await store_definition(
+                        application, file.loaded, public=True, functions=file.functions or application.functions
+                    )
                 else:
-                    deployed, file.faults = await application.deploy_loaded(file.loaded, allow_mcp=allowed)
+                    deployed, file.faults = await application.deploy_loaded(
+                        file.loaded, allow_mcp=allowed, functions=file.functions
+                    )
             except DefinitionRefused as refusal:
                 file.faults = list(refusal.faults)
         results.append(_deployed_file(file, deployed))

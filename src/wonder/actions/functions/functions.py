@@ -1,16 +1,21 @@
 """The functions that `python` actions may call: registered by name, announced by a package, or marked in a module."""
 
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wonder.actions.exceptions import message_of
+from wonder.actions.files.files_root import is_in_folder
 from wonder.actions.functions.marked import function_of, is_private, mark_of
 from wonder.actions.functions.modules import Folders
 from wonder.actions.protocol import ActionFailed
+
+if TYPE_CHECKING:
+    from wonder.definitions.catalog import KnownFunction
 
 ENTRY_POINTS = "wonder.functions"
 
@@ -108,6 +113,36 @@ class FunctionRegistry:
             or module_name in self._modules
             or self._roots.has(module_name)
         )
+
+    def look_at(self, name: str, files_root: str | None = None) -> "KnownFunction | None":
+        """Say what is known of a function without importing its module; None where nothing is certain (ACT-11).
+
+        What is in `files_root` is not looked at: a run may write it before it is called.
+        """
+        # Only to store definitions: a process that only runs them does not load what reads source.
+        from wonder.actions.functions.looking import known_in_module, known_in_source, not_here
+        from wonder.actions.functions.parameters import known_live
+
+        if function := self._registered.get(name):
+            return known_live(name, function.call)
+        module_name, _, attribute = name.partition(":")
+        announced = self._announced_points()
+        if name in announced or module_name in announced:
+            return None
+        if "." in attribute or is_private(module_name) or is_private(attribute):
+            return None
+        is_named = module_name in self._modules
+        folders = self._folders if is_named else self._roots
+        found = folders.found(module_name, or_elsewhere=is_named)
+        if is_named and (module := sys.modules.get(module_name)):
+            # Where the file is another one, importing it is refused, or gives what nobody knows here.
+            is_same = found.source is None or getattr(module, "__file__", None) == found.source
+            return known_in_module(module, module_name, attribute) if is_same else None
+        if found.is_absent:
+            return not_here(name)
+        if found.source is None or (files_root and is_in_folder(found.source, files_root)):
+            return None
+        return known_in_source(found.source, module_name, attribute, needs_mark=is_named)
 
     @property
     def sources(self) -> list[str]:

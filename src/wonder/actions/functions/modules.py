@@ -8,9 +8,18 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from wonder.actions.files.files_root import is_in_folder
 from wonder.actions.protocol import ActionFailed
+
+
+class FoundModule(NamedTuple):
+    """Where a module is, as far as that is known without importing it."""
+
+    is_absent: bool
+    source: str | None
+    """The file of its source, if it has one."""
 
 
 class Folders:
@@ -39,6 +48,25 @@ class Folders:
                 message = f"{spec.origin} can't be imported, because {spec.name} is already {there}; rename the file"
                 raise ActionFailed("FUNCTION_IMPORT_FAILED", message, details={"module": spec.name})
         return _imported(module_name, files_root)
+
+    def found(self, module_name: str, *, or_elsewhere: bool = False) -> "FoundModule":
+        """Find a module without importing anything, not even the package that it is in.
+
+        With `or_elsewhere`, it is found on Python's own path if it is not in the folders.
+        """
+        top, *inside = module_name.split(".")
+        spec, name = self._spec(top), top
+        if spec is None and or_elsewhere:
+            try:
+                spec = importlib.util.find_spec(top)
+            except ValueError:  # It is imported, and does not say from where.
+                return FoundModule(False, None)
+        for part in inside:
+            name = f"{name}.{part}"
+            places = spec.submodule_search_locations if spec else None
+            spec = PathFinder.find_spec(name, list(places)) if places else None
+        is_source = spec is not None and spec.has_location and (spec.origin or "").endswith(".py")
+        return FoundModule(spec is None, spec.origin if spec and is_source else None)
 
     def _spec(self, module_name: str) -> ModuleSpec | None:
         if not self.paths:

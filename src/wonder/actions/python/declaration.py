@@ -13,4 +13,5 @@ class Declaration(Kind):
     gives = "what the function returns"
     errors = ("BAD_ARGUMENTS", "BAD_RESULT", "FUNCTION_IMPORT_FAILED", "PYTHON_EXCEPTION", "UNKNOWN_FUNCTION")
     evaluates = False
+    function_field = "function"
     at_work = "wonder.actions.python.kind:PythonKind"

@@ -5,6 +5,7 @@ from contextlib import suppress
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.checks.actions import check_action
 from wonder.definitions.checks.allowed_models import check_allowed
+from wonder.definitions.checks.functions import check_function
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.checks.models import check_model
 from wonder.definitions.checks.resources import check_artifact_type, check_prompt
@@ -63,6 +64,7 @@ def _check_definitions(
     for action in definitions.actions.values():
         check_action(action, findings)
         check_tool_call(action, catalog, findings)
+        check_function(action, catalog, findings)
         for reference in action.references:
             lookup.check(reference, findings)
     for task in definitions.tasks.values():

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from pydantic import ValidationError
 
-from wonder.definitions.catalog import Catalog, Found
+from wonder.definitions.catalog import Catalog, Found, KnownFunction
 from wonder.definitions.drafts import ActionDraft, Bundle, Definitions, TaskDraft, WorkflowDraft
 from wonder.definitions.faults import Path
 from wonder.definitions.file_form.reading import Reading
@@ -146,6 +146,10 @@ class Lookup:
     def triggered_by(self, name: str) -> Sequence[str]:
         """Give the names of what a stored workflow triggers."""
         return self._catalog.triggered.get(name, ())
+
+    def function(self, name: str) -> KnownFunction | None:
+        """Give what is known of a Python function."""
+        return self._catalog.functions.get(name)
 
     def is_of_project(self, reference: Reference) -> bool:
         """Say whether a reference means something of the file or the project, and nothing of a library."""

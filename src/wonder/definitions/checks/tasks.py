@@ -1,6 +1,7 @@
 """Checks of a task: its steps, what they may be next to each other (LAY-3), and what flows between them."""
 
 from wonder.definitions.checks.flow import ANYTHING, Sight, check_expression_reads, check_fit, check_mapping
+from wonder.definitions.checks.functions import check_arguments
 from wonder.definitions.checks.lookup import ActionView, Lookup, StepView, TaskView
 from wonder.definitions.checks.signatures import action_gives, action_takes
 from wonder.definitions.checks.texts import TASK_ROOTS, WORKFLOW_ROOTS, a_kind, read_expression, read_target
@@ -108,6 +109,7 @@ def _check_step(step: StepView, path: Path, sight: Sight, task: TaskDraft, looku
         taker = f"the action '{step.action.name}'"
         mapping = {} if step.body.input_mapping is None else step.body.input_mapping
         check_fit(mapping, sight, action_takes(step.action, lookup), taker, where, findings)
+        check_arguments(mapping, sight, step.action, lookup, where, findings)
     gives = action_gives(step.action, lookup) if step.action else ANYTHING
     _check_output_mapping(step, gives, task, (*path, "output_mapping"), findings)
     if step.action:

@@ -2,6 +2,7 @@
 
 from wonder.definitions.checks.branches import Branches
 from wonder.definitions.checks.flow import Sight, check_fit, check_mapping, check_read
+from wonder.definitions.checks.functions import check_arguments, first_action_given_all
 from wonder.definitions.checks.graph import check_graph
 from wonder.definitions.checks.lookup import ActionView, Lookup, TaskView
 from wonder.definitions.checks.outputs import (
@@ -122,6 +123,8 @@ def _check_flow(node: NodeDraft, task: TaskView | None, sights: Sights, lookup: 
     if check_mapping(node.body.input_mapping, sight, where, findings) and task:
         mapping = {} if node.body.input_mapping is None else node.body.input_mapping
         check_fit(mapping, sight, task_takes(task, lookup), _taker(node, task), where, findings)
+        if first := first_action_given_all(task):
+            check_arguments(mapping, sight, first, lookup, where, findings)
     if task and task.sole_action:
         _check_called(task.sole_action, sight, node, findings)
         if getattr(node.body, "action", None):
