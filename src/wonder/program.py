@@ -19,7 +19,7 @@ from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 
 if TYPE_CHECKING:
-    from wonder.definitions.records.workflows import Workflow
+    from wonder.definitions.records.workflows import Startable
     from wonder.operations.logs import LogMessage
     from wonder.operations.queries import QueryAnswer
     from wonder.operations.run_records import Question, RunStatus, RunSummary
@@ -80,7 +80,7 @@ class App(Application):
     @overload
     async def start(
         self,
-        workflow: "Workflow | str",
+        workflow: "Startable | str",
         input: JsonValue = None,
         *,
         idempotency_key: str | None = None,
@@ -90,7 +90,7 @@ class App(Application):
     @overload
     async def start(
         self,
-        workflow: "Workflow | str",
+        workflow: "Startable | str",
         input: JsonValue = None,
         *,
         idempotency_key: str | None = None,
@@ -100,17 +100,17 @@ class App(Application):
 
     async def start(
         self,
-        workflow: "Workflow | str",
+        workflow: "Startable | str",
         input: JsonValue = None,
         *,
         idempotency_key: str | None = None,
         version: int | None = None,
         output: type[T] | None = None,
     ) -> Run | TypedRun[T]:
-        """Start a run of a workflow, or of `name@version`; durable when this returns.
+        """Start a run of a workflow, of `name@version` or of `library/name@version`; durable when this returns.
 
         A `version` is run whatever is pinned; without one it is the pinned or the newest.
-        Raises NotFound, WorkflowDisabled, InputRefused or IdempotencyKeyReused.
+        Raises NotFound, WorkflowDisabled, InputRefused, KeyNeedsWorkflow or IdempotencyKeyReused.
 
         With `output`, a pydantic model, a dataclass, a TypedDict, a msgspec.Struct or any type that msgspec converts,
         the result of `run.wait()` has an output of that type. A type that can't be converted is a TypeError.

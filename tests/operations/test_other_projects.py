@@ -116,6 +116,7 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "vectors.list": [{}],
     "vectors.show": [{"name": RUN}],
     "workflows.archive": [{"name": WORKFLOW}, {"name": f"{MARK}-flow"}],
+    "workflows.bind": [{"name": "x", "definition": DEFINITION}, {"name": "x", "definition": f"{MARK}-flow"}],
     "workflows.disable": [{"name": WORKFLOW}, {"name": f"{MARK}-flow"}],
     "workflows.enable": [{"name": WORKFLOW}],
     "workflows.pin": [{"name": WORKFLOW, "version": 1}],

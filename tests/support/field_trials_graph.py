@@ -13,6 +13,11 @@ ONE: Any = bundle("w", {"a": ECHO}, input_schema=OBJECT)
 TWO: Any = bundle("w", {"a": ECHO, "b": calls("echo")}, line("a", "b"), input_schema=OBJECT)
 ASKS: Any = bundle("w", {"a": waits("human_input", {"prompt": "well?"})})
 CHILD: Any = {"initial_node": "only", "nodes": {"only": update(**{"output.x": "1"})}}
+_OTHER_CHILD: Any = {"initial_node": "only", "nodes": {"only": update(**{"output.x": "2"})}}
+BOUND: Any = {
+    "libraries": {"lib": {"workflows": {"one": CHILD, "two": _OTHER_CHILD}}},
+    "workflow": {"name": "w", "workflow_def_id": "lib/one"},
+}
 
 
 def with_task(function: str = "echo", **task: Any) -> Any:
@@ -170,6 +175,10 @@ OF_WORKFLOWS = [
         line("a", "b"),
     ),
     trial("WorkflowFile.triggers", {**TRIGGERED, "triggers": []}, "workflow.triggers", TRIGGERED["triggers"]),
+    shown("BoundWorkflowFile.description", BOUND, "workflow.description", "workflows", "show", "w"),
+    trial("BoundWorkflowFile.name", BOUND, "workflow.name", "w", ""),
+    trial("BoundWorkflowFile.workflow_def_id", BOUND, "workflow.workflow_def_id", "lib/two", "lib/one"),
+    trial("BoundWorkflowFile.pinned_version", BOUND, "workflow.pinned_version", 7),
     shown("NodeFile.name", ONE, "workflow.nodes.a.name", "workflows", "show", "w"),
     trial("NodeFile.input_mapping", ONE, "workflow.nodes.a.input_mapping", {"y": 1}, {}),
     trial("NodeFile.output_mapping", ONE, "workflow.nodes.a.output_mapping", {"output.other": "$"}),

@@ -84,6 +84,7 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "vectors.list": "GET /vector-indexes",
     "vectors.show": "GET /vector-indexes/{name}",
     "workflows.archive": "POST /workflows/{name}/archive",
+    "workflows.bind": "PUT /workflows/{name}/definition",
     "workflows.diff": "GET /workflows/{name}/diff",
     "workflows.disable": "POST /workflows/{name}/disable",
     "workflows.enable": "POST /workflows/{name}/enable",

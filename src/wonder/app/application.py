@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wonder.definitions.faults import Fault
     from wonder.definitions.loading import Loaded
     from wonder.definitions.records.resources import VectorIndex
-    from wonder.definitions.records.workflows import Workflow
+    from wonder.definitions.records.workflows import Startable, Workflow
     from wonder.engine.decisions import EndRun
     from wonder.observe.watching import Progress
     from wonder.storage.deploying import Deployed
@@ -121,43 +121,54 @@ class Application(OpenProject):
         if self.engine:
             self.engine.resources.forget_settings()
 
-    async def workflow(self, name: str) -> "Workflow":
-        """Find a workflow of the project by its name or id; raises NotFound."""
-        # They load pydantic, which reading commands do without.
-        from wonder.definitions.records.workflows import Workflow
-        from wonder.storage.own_resources import find_own_resource
+    async def startable(self, name: str) -> "Startable":
+        """Find what a start can name: a workflow of the project by its name or id, or `library/name`.
 
-        workflow = await find_own_resource(self.store, Workflow, self.home.project_id, name)
+        Raises NotFound.
+        """
+        if "/" not in name:
+            return await self.workflow(name)
+        # It loads pydantic, which reading commands do without.
+        from wonder.coordinator.targets import find_library_workflow
+
+        return await find_library_workflow(self.store, self.home.project_id, name)
+
+    async def find_startable(self, name: str) -> "Startable | None":
+        """Find what a start can name; None if there is no such thing."""
+        try:
+            return await self.startable(name)
+        except NotFound:
+            return None
+
+    async def workflow(self, name: str) -> "Workflow":
+        """Find a live workflow of the project by its name or id; raises NotFound."""
+        # As above.
+        from wonder.definitions.records.workflows import Workflow
+        from wonder.storage.own_resources import find_live_resource
+
+        workflow = await find_live_resource(self.store, Workflow, self.home.project_id, name)
         if workflow is None:
             raise NotFound("workflow", name)
         return workflow
 
-    async def find_workflow(self, name: str) -> "Workflow | None":
-        """Find a workflow of the project by its name."""
-        # As above.
-        from wonder.definitions.records.workflows import Workflow
-        from wonder.storage.named_resources import find_resource
-
-        return await find_resource(self.store, Workflow, self.home.project_id, name)
-
     async def start(
         self,
-        workflow: "Workflow | str",
+        workflow: "Startable | str",
         input: JsonValue = None,
         *,
         idempotency_key: str | None = None,
         version: int | None = None,
     ) -> Run:
-        """Start a run of a workflow, or of `name@version`; durable when this returns.
+        """Start a run of a workflow, of `name@version` or of `library/name@version`; durable when this returns.
 
         A `version` is run whatever is pinned; without one it is the pinned or the newest (RES-3).
-        Raises NotFound, WorkflowDisabled, InputRefused or IdempotencyKeyReused.
+        Raises NotFound, WorkflowDisabled, InputRefused, KeyNeedsWorkflow or IdempotencyKeyReused.
         """
         if isinstance(workflow, str):
             name, named = split_version(workflow)
-            workflow, version = await self.workflow(name), named if version is None else version
+            workflow, version = await self.startable(name), named if version is None else version
         if workflow.project_id != self.home.project_id:
-            raise NotFound("workflow", workflow.id)
+            raise NotFound("workflow", workflow.id or workflow.name)
         given = {} if input is None else input
         if engine := self.engine:
             # With the workflow at hand, which an order would have to load again.
@@ -173,8 +184,11 @@ class Application(OpenProject):
                     await engine.collaborators.recovery.resume(accepted.run_id)
                 return Run(accepted.run_id, self._wait)
         sources = self.claim.function_sources if self.claim else None
+        is_library = workflow.id is None
         order = StartRun(
             workflow_id=workflow.id,
+            workflow_def_id=workflow.workflow_def_id if is_library else None,
+            name=workflow.name if is_library else None,
             version=version,
             input=given,
             idempotency_key=idempotency_key,

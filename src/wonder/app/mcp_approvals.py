@@ -11,7 +11,7 @@ from wonder.app.project import OpenProject
 from wonder.definitions.loading import Loaded
 from wonder.definitions.records.resources import HttpServer, McpServer, StdioServer
 from wonder.definitions.records.tenancy import WorkspaceSettings
-from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.records.workflows import Startable
 from wonder.phases.needs import needs
 from wonder.storage.mcp_approvals import forget_approvals, is_approved, put_approval, servers_of_workflow
 from wonder.storage.own_resources import find_own_resource
@@ -30,7 +30,7 @@ def servers_in(loaded: Loaded) -> dict[str, StdioServer | HttpServer]:
     return found
 
 
-async def servers_named_by(project: OpenProject, workflow: Workflow, version: int | None = None) -> list[str]:
+async def servers_named_by(project: OpenProject, workflow: Startable, version: int | None = None) -> list[str]:
     """Give the MCP servers that a workflow which is stored names itself."""
     return await servers_of_workflow(project.store, workflow.workflow_def_id, version or workflow.pinned_version)
 

@@ -1,14 +1,15 @@
 """Run a workflow and wait for its result.
 
 Given a file, the file is checked, stored, and its workflow is run. Python functions are imported from the folder of the
-file and from the working directory. Given the name of a stored workflow, that workflow is run; it can call only the
-functions of the modules that --module or wonder.toml names.
+file and from the working directory. Given the name of a stored workflow, or of one in a library, that workflow is run;
+it can call only the functions of the modules that --module or wonder.toml names.
 A command of an MCP server is started only after you have approved it, with --allow-mcp or at a prompt.
 What functions print goes to standard error.
 
   wonder run orders.yaml --input '{"order": 7}'
   wonder run orders --input @order.json --key order-7
   wonder run orders@2
+  wonder run common/orders
 
 Exit status: 0 completed, 1 failed or cancelled, 2 rejected, 3 waits for a person or an outside event. With --wait the
 command stays until the run has ended, and goes on with it once the answer or the event has come.
@@ -45,8 +46,8 @@ from wonder.cli.validate import errors_of, summary
 from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.faults import DefinitionRefused
 from wonder.definitions.loading import Loaded
-from wonder.definitions.records.workflows import Workflow
-from wonder.definitions.references import split_version
+from wonder.definitions.records.workflows import Startable
+from wonder.definitions.references import parse_reference, split_version
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, parse_json
 from wonder.operations.definition_files import DefinitionFile
@@ -65,7 +66,7 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 def configure(parser: ArgumentParser) -> None:
     """Take the file and its input."""
-    what = "a definition file in YAML or JSON, - for standard input, or a stored workflow, NAME or NAME@VERSION"
+    what = "a definition file in YAML or JSON, - for standard input, or a stored workflow, [LIBRARY/]NAME[@VERSION]"
     parser.add_argument("file", metavar="FILE", help=what)
     parser.add_argument("--input", metavar="JSON", default="{}", help="the input as JSON, or @FILE (default: {})")
     parser.add_argument("--key", metavar="KEY", help="an idempotency key: a second start with it returns the first run")
@@ -144,12 +145,12 @@ def _servers(given: Namespace, loaded: Loaded) -> Servers:
     return asyncio.run(unapproved(given, in_file, named, allowed))
 
 
-async def _find_stored(given: Namespace) -> tuple[Workflow, int | None, Servers]:
+async def _find_stored(given: Namespace) -> tuple[Startable, int | None, Servers]:
     """Find a workflow that is stored, and the MCP servers that have to be approved before it may run."""
     try:
         async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
             name, version = split_version(given.file)
-            workflow = await app.find_workflow(name)
+            workflow = await app.find_startable(name)
             if workflow is not None:
                 from wonder.app.mcp_approvals import servers_named_by  # takes long to load, as above
 
@@ -161,7 +162,7 @@ async def _find_stored(given: Namespace) -> tuple[Workflow, int | None, Servers]
     raise NothingCalled(given.file)
 
 
-async def _run_stored(given: Namespace, workflow: Workflow, run_input: JsonValue, version: int | None) -> int:
+async def _run_stored(given: Namespace, workflow: Startable, run_input: JsonValue, version: int | None) -> int:
     url, objects = database_setting(given.db).value, objects_setting(given.objects)
     # The workflow may be anybody's: no modules but those that were named, unlike a file that a person has before them.
     modules = modules_setting(given.module)
@@ -172,7 +173,7 @@ async def _run_stored(given: Namespace, workflow: Workflow, run_input: JsonValue
 
 
 async def _start(
-    given: Namespace, wonder: Application, workflow: Workflow, run_input: JsonValue, version: int | None = None
+    given: Namespace, wonder: Application, workflow: Startable, run_input: JsonValue, version: int | None = None
 ) -> int:
     began_ms = SYSTEM_CLOCK.now_ms()
     starting = asyncio.ensure_future(wonder.start(workflow, run_input, idempotency_key=given.key, version=version))
@@ -191,7 +192,10 @@ async def _start(
 
 def _may_be_name(word: str) -> bool:
     """Say whether a word that names no file could be a workflow's name: a path, or a file's ending, is a slip."""
-    return word != "-" and "/" not in word and Path(word).suffix not in _ENDINGS and not is_there(word)
+    if word == "-" or Path(word).suffix in _ENDINGS or is_there(word):
+        return False
+    reference = parse_reference("workflow", word, ())
+    return "/" not in word or (reference is not None and reference.library not in (None, ".", "..", "~"))
 
 
 async def _tell_earlier(wonder: Application, started: Run, key: str, began_ms: int) -> None:
@@ -244,9 +248,10 @@ class NothingCalled(WonderError):
     code = "NOT_FOUND"
 
     def __init__(self, name: str) -> None:
+        library = name.partition("/")[0] if "/" in name else None
+        listed = f"`wonder libraries show {library}`" if library else "`wonder workflows list`"
         super().__init__(
-            f"there is no file {name!r}, and no workflow of this name is stored; check the path, or look at "
-            "`wonder workflows list`"
+            f"there is no file {name!r}, and no workflow of this name is stored; check the path, or look at {listed}"
         )
         self.name = name
 

@@ -7,11 +7,13 @@ from wonder.app.application import Application
 from wonder.cli.output import color, print_output, visible
 from wonder.cli.subcommands import add_command
 from wonder.operations.workflow_states import (
+    BindWorkflow,
     OneWorkflow,
     PinWorkflow,
     RenameWorkflow,
     WorkflowState,
     archive_workflow,
+    bind_workflow,
     disable_workflow,
     enable_workflow,
     pin_workflow,
@@ -31,6 +33,7 @@ _DOES = {
     "restore": restore_workflow,
 }
 STATES = {
+    "bind": "let a workflow of the project run a workflow of a library",
     "enable": "allow runs of a workflow to be started again",
     "disable": "prevent runs of a workflow from being started; active runs continue",
     "pin": "start all runs of a workflow with one version, also after newer ones are deployed",
@@ -47,6 +50,12 @@ def add_state_commands(commands: "_SubParsersAction[ArgumentParser]") -> list[Ar
     for command in added.values():
         command.add_argument("name", metavar="NAME", help="the name or id of the workflow")
     added["pin"].add_argument("version", metavar="VERSION", type=int, help="the number of the version")
+    added["bind"].add_argument(
+        "definition",
+        metavar="LIBRARY/NAME[@VERSION]",
+        help="what it runs: always the newest version, or the one that is named",
+    )
+    added["bind"].add_argument("--description", metavar="TEXT", help="say what the workflow is for")
     added["rename"].add_argument("to", metavar="NEW-NAME", help="its new name")
     return list(added.values())
 
@@ -55,6 +64,9 @@ async def change_state(app: Application, given: Namespace) -> None:
     """Run one of the commands."""
     if given.command == "pin":
         state = await pin_workflow(app, PinWorkflow(name=given.name, version=given.version))
+    elif given.command == "bind":
+        asked = BindWorkflow(name=given.name, definition=given.definition, description=given.description)
+        state = await bind_workflow(app, asked)
     elif given.command == "rename":
         state = await rename_workflow(app, RenameWorkflow(name=given.name, to=given.to))
     else:
@@ -67,6 +79,9 @@ async def change_state(app: Application, given: Namespace) -> None:
 
 def _told(command: str, state: WorkflowState) -> str:
     match command:
+        case "bind":
+            version = f"version {state.pinned_version}" if state.pinned_version else "the newest version"
+            return f"runs {version} of {visible(state.binds or state.name)}"
         case "pin":
             return f"starts with version {state.pinned_version}"
         case "unpin":

@@ -1,11 +1,13 @@
 """List, show and compare stored workflows and their versions, and change how they are started.
 
 A workflow that is disabled can't be started. One that is pinned starts with that version, whatever is deployed later;
-`wonder run FILE` runs the file's own version, and `wonder run NAME@VERSION` the one that it names.
+`wonder run FILE` runs the file's own version, and `wonder run NAME@VERSION` the one that it names. A workflow that is
+bound runs a definition of a library, the newest or one version of it.
 
   wonder workflows show orders
   wonder workflows diff orders 1 2
   wonder workflows pin orders 2
+  wonder workflows bind nightly common/orders
 """
 
 import asyncio
@@ -31,6 +33,8 @@ from wonder.operations.workflows import (
     list_workflows,
     show_workflow,
 )
+
+_TITLES = ["VERSION", "VERSIONS", "ENABLED", "CHANGED", "TAGS", "DESCRIPTION"]
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -92,11 +96,13 @@ async def _list(app: Application, given: Namespace) -> None:
     elif not page.workflows:
         print("no workflows match" if is_filtered(given) else "no workflows yet; `wonder deploy FILE` stores one")
     else:
+        any_bound = any(one.binds for one in page.workflows)
         print_table(
-            ["NAME", "VERSION", "VERSIONS", "ENABLED", "CHANGED", "TAGS", "DESCRIPTION"],
+            ["NAME", *(["RUNS"] if any_bound else []), *_TITLES],
             [
                 [
                     one.name,
+                    *([one.binds or ""] if any_bound else []),
                     str(one.pinned_version or one.versions[0].version) + (" (pinned)" if one.pinned_version else ""),
                     str(len(one.versions)),
                     "yes" if one.enabled else "no",
@@ -117,7 +123,8 @@ async def _show(app: Application, given: Namespace) -> None:
         print_output(workflow)
         return
     is_phase_form = isinstance(workflow.written, str)
-    print(f"{color('bold', workflow.name)} version {workflow.version}, {workflow.id}")
+    runs = f" runs {visible(workflow.binds)}" if workflow.binds else ""
+    print(f"{color('bold', workflow.name)}{runs} version {workflow.version}, {workflow.id}")
     if workflow.description and not is_phase_form:
         print("\n".join(map(visible, workflow.description.splitlines())))
     if workflow.tags:

@@ -41,6 +41,19 @@ class ProjectArchived(WonderError):
         self.workflow = workflow
 
 
+class KeyNeedsWorkflow(WonderError):
+    """A workflow of a library was to be started by its own name with an idempotency key (RES-1, CTL-17)."""
+
+    code = "KEY_NEEDS_WORKFLOW"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} is a library's, and an idempotency key belongs to a workflow of the project; bind it with "
+            f"`wonder workflows bind NAME {name}`, and start NAME with the key"
+        )
+        self.name = name
+
+
 class TtlRefused(WonderError):
     """An event was to be kept for less than no time, or for longer than a century."""
 

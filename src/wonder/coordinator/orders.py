@@ -30,9 +30,13 @@ class StartRun(Order, frozen=True, kw_only=True):
 
     kind = "start"
     starts = True
-    workflow_id: str
+    workflow_id: str | None = None
     version: int | None = None
     """With which version, whatever is pinned; as the workflow says if it is null."""
+    workflow_def_id: str | None = None
+    """Instead of `workflow_id`: a library's definition, which is started by its own name."""
+    name: str | None = None
+    """What the caller named, of a library."""
     input: Any = None
     idempotency_key: str | None = None
     function_sources: list[str] | None = None

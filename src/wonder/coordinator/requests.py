@@ -24,8 +24,9 @@ from wonder.coordinator.orders import (
 from wonder.coordinator.outside import Also, Outside
 from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
+from wonder.coordinator.targets import load_library_workflow
 from wonder.definitions.records.resources import VectorIndex
-from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.records.workflows import Startable, Workflow
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 from wonder.storage.own_resources import load_own_resource, load_own_schedule
@@ -76,7 +77,7 @@ class Orders:
         await self._require(order, project_id)
         match order:
             case StartRun():
-                workflow = await load_own_resource(self._coordinator.store, Workflow, project_id, order.workflow_id)
+                workflow = await self._startable(order, project_id)
                 key = order.idempotency_key
                 accepted = await self._starter.start(
                     workflow,
@@ -130,6 +131,14 @@ class Orders:
                 pass  # A start loads its workflow for the project, an index likewise, and an event belongs to it.
             case _:
                 assert_never(order)
+
+    async def _startable(self, order: StartRun, project_id: str) -> Startable:
+        """Load what is to be started, for the project that asks; raises NotFound."""
+        store = self._coordinator.store
+        if order.workflow_def_id is not None:
+            name = order.name or order.workflow_def_id
+            return await load_library_workflow(store, project_id, order.workflow_def_id, name)
+        return await load_own_resource(store, Workflow, project_id, order.workflow_id or "")
 
     async def _answer(self, also: Also | None) -> None:
         """Write down the answer to an order that changes no run."""

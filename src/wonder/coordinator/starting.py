@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from wonder.coordinator.admission import Admission
 from wonder.coordinator.coordinator import Coordinator
-from wonder.coordinator.errors import CommitFailed, InputRefused, ProjectArchived, WorkflowDisabled
+from wonder.coordinator.errors import CommitFailed, InputRefused, KeyNeedsWorkflow, ProjectArchived, WorkflowDisabled
 from wonder.coordinator.family_bytes import FamilyBytes
 from wonder.coordinator.live import LiveRun
 from wonder.coordinator.programs import Program
 from wonder.coordinator.sharing import SharedReads
 from wonder.definitions.records.tenancy import ProjectSettings
-from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.records.workflows import Startable
 from wonder.engine.control import check_input
 from wonder.engine.facts import RunStarted
 from wonder.engine.limits import Limits
@@ -55,7 +55,7 @@ class Starter:
 
     async def start(
         self,
-        workflow: Workflow,
+        workflow: Startable,
         run_input: JsonValue,
         *,
         version: int | None = None,
@@ -68,15 +68,18 @@ class Starter:
         A `version` is run whatever is pinned; without one it is the pinned or the newest (RES-3).
         `also` puts something into the same commit; it is given the id of the run. One that is not ours is left to the
         process that asked for it, where this one runs only its own.
-        Raises NotFound, WorkflowDisabled, ProjectArchived, InputRefused, KeyRefused or IdempotencyKeyReused before
-        anything is stored.
+        Raises NotFound, WorkflowDisabled, ProjectArchived, InputRefused, KeyRefused, KeyNeedsWorkflow or
+        IdempotencyKeyReused before anything is stored.
         """
         if idempotency_key is not None:
+            if workflow.id is None:
+                raise KeyNeedsWorkflow(workflow.name)
             check_key("the idempotency key", idempotency_key)
         if not workflow.enabled:
             raise WorkflowDisabled(workflow.name)
         if version is not None:
-            await require_version(self._coordinator.store.unsettled, workflow, version)
+            reader = self._coordinator.store.unsettled
+            await require_version(reader, workflow.workflow_def_id, version, name=workflow.name)
         coordinator = self._coordinator
         if not is_plain(run_input):
             check_value(run_input)

@@ -4,13 +4,12 @@ from typing import Final, NamedTuple
 
 from wonder.coordinator.errors import WorkflowDisabled
 from wonder.definitions.records.graph import WorkflowDef
-from wonder.definitions.records.workflows import Workflow
+from wonder.definitions.records.workflows import LibraryWorkflow, Workflow
 from wonder.definitions.references import Reference, parse_reference
 from wonder.storage.definitions import Owner
 from wonder.storage.finding import find_stored
-from wonder.storage.named_resources import find_resource
 from wonder.storage.names import find_definition
-from wonder.storage.own_resources import load_own_resource
+from wonder.storage.own_resources import find_live_resource, load_seen_definition
 from wonder.storage.resource_errors import AmbiguousName, NotFound
 from wonder.storage.store import Reader
 
@@ -28,6 +27,23 @@ class FoundTarget(NamedTuple):
     enabled: bool = True
 
 
+async def find_library_workflow(reader: Reader, project_id: str, name: str) -> LibraryWorkflow:
+    """Find what `library/name` means in a project; raises NotFound."""
+    reference = parse_reference("workflow", name, ())
+    if reference is None or reference.library is None:
+        raise NotFound("workflow", name)
+    found = await _in_library(reader, project_id, reference)
+    return LibraryWorkflow(project_id, name, found.workflow_def_id)
+
+
+async def load_library_workflow(reader: Reader, project_id: str, workflow_def_id: str, name: str) -> LibraryWorkflow:
+    """Give a library's workflow definition by its id, if the project sees it; raises NotFound (INV-7)."""
+    definition = await load_seen_definition(reader, WorkflowDef, project_id, workflow_def_id)
+    if definition.library_id is None:
+        raise NotFound("workflow", workflow_def_id)
+    return LibraryWorkflow(project_id, name, definition.id)
+
+
 async def find_target(reader: Reader, project_id: str, wanted: str) -> FoundTarget:
     """Find what `workflowId` means in a project: a workflow's name or id, `name@version` or `library/name`.
 
@@ -38,8 +54,8 @@ async def find_target(reader: Reader, project_id: str, wanted: str) -> FoundTarg
         raise NotFound("workflow", wanted)
     if reference.library is not None:
         return await _in_library(reader, project_id, reference)
-    workflow = await find_resource(reader, Workflow, project_id, reference.name)
-    if workflow is None and (workflow := await _by_id(reader, project_id, reference.name)) is None:
+    workflow = await find_live_resource(reader, Workflow, project_id, reference.name)
+    if workflow is None:
         raise NotFound("workflow", reference.name)
     version = reference.version or workflow.pinned_version
     return FoundTarget(workflow.name, workflow.id, workflow.workflow_def_id, version, workflow.enabled)
@@ -61,16 +77,6 @@ async def find_called(reader: Reader, project_id: str, wanted: str, version: int
     record = found[0].record
     assert isinstance(record, WorkflowDef)
     return record
-
-
-async def _by_id(reader: Reader, project_id: str, id: str) -> Workflow | None:
-    try:
-        found = await load_own_resource(reader, Workflow, project_id, id)
-    except NotFound:
-        return None
-    # By its name as well: one that is archived has lost it.
-    live = await find_resource(reader, Workflow, project_id, found.name)
-    return live if live is not None and live.id == id else None
 
 
 async def _in_library(reader: Reader, project_id: str, reference: Reference) -> FoundTarget:

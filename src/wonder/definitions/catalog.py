@@ -21,6 +21,8 @@ class Found(Struct, frozen=True):
 
     record: Stored
     owner: str
+    is_bound: bool = False
+    """Whether the name is that of a workflow of the project which binds the record, and not the record's own."""
 
     @property
     def id(self) -> str:
@@ -30,7 +32,7 @@ class Found(Struct, frozen=True):
     @property
     def is_of_project(self) -> bool:
         """Whether it belongs to the project, not to a library."""
-        return self.record.project_id is not None
+        return self.is_bound or self.record.project_id is not None
 
     @property
     def version(self) -> int | None:

@@ -94,6 +94,16 @@ class WorkflowDraft(Struct, frozen=True):
     path: Path
 
 
+class BoundWorkflowDraft(Struct, frozen=True):
+    """A workflow of the project that runs a definition which is stored under another name."""
+
+    name: str
+    description: str
+    definition: Reference | None
+    """With a version if the file pins one."""
+    path: Path
+
+
 class VectorIndexDraft(Struct, frozen=True):
     """A vector index with the artifact types that it names."""
 
@@ -164,6 +174,7 @@ class Bundle(Struct):
 
     main: str | None = None
     definitions: Definitions = field(default_factory=Definitions)
+    bound_workflows: dict[str, BoundWorkflowDraft] = field(default_factory=dict)
     libraries: dict[str, LibraryDraft] = field(default_factory=dict)
     models: dict[str, ModelProfileBody] = field(default_factory=dict)
     vector_indexes: dict[str, VectorIndexDraft] = field(default_factory=dict)
@@ -182,6 +193,7 @@ class Bundle(Struct):
         for index in self.vector_indexes.values():
             yield from index.artifact_types
         yield from (schedule.workflow for schedule in self.schedules.values() if schedule.workflow)
+        yield from (bound.definition for bound in self.bound_workflows.values() if bound.definition)
 
     def transforms(self) -> Iterator[tuple[Path, str]]:
         """Give the source of every transform that stands in an action, with its place."""

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from wonder.app.application import Application
 from wonder.clock import SYSTEM_CLOCK
 from wonder.context.plan import Context, ContextPlan
-from wonder.definitions.records.workflows import Workflow
 from wonder.errors import WonderError
 from wonder.language import steps
 from wonder.language.expressions import Expression, Names, compile_expression
@@ -15,9 +14,7 @@ from wonder.operations.declaring import Input, operation
 from wonder.operations.run_records import RunPage, RunStatus
 from wonder.operations.runs import summary
 from wonder.storage.context_tables import load_context_plan
-from wonder.storage.named_resources import find_resource
 from wonder.storage.pages import HIGHEST_LIMIT, LIMIT, Page, check_limit
-from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.headers import RunFilter, RunHeader, cursor_after, list_runs
 from wonder.storage.runs.loading import load_contexts
 
@@ -36,7 +33,7 @@ class WhichRuns(Input, frozen=True):
 
     status: RunStatus | None = None
     workflow: str | None = None
-    """Only runs of the workflow with this name, of any version."""
+    """Only runs of the workflow with this name, or of `library/name`, of any version."""
     since_ms: int | None = None
     """Only runs that were started at this time or later, in milliseconds since 1970."""
     until_ms: int | None = None
@@ -162,7 +159,4 @@ class _Where:
 
 
 async def _definition_id(application: Application, name: str) -> str:
-    workflow = await find_resource(application.store, Workflow, application.home.project_id, name)
-    if workflow is None:
-        raise NotFound("workflow", name)
-    return workflow.workflow_def_id
+    return (await application.startable(name)).workflow_def_id

@@ -32,7 +32,10 @@ class Start(Input, frozen=True):
     """What to start."""
 
     workflow: str
-    """Its name or its id, and optionally the version to run: orders@2. Without one it is the pinned or the newest."""
+    """Its name or id, or `library/name`, and optionally the version to run: orders@2, common/orders@2.
+
+    Without one it is the pinned or the newest.
+    """
     input: Any = None
     idempotency_key: str | None = None
     """The same key with the same input starts no second run."""

@@ -14,6 +14,7 @@ from wonder.definitions.written import comparable_forms
 from wonder.language.values import encode_json, show_path
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
+from wonder.storage.bound_workflows import bound_definition
 from wonder.storage.listing import DefinitionSummary, list_versions
 from wonder.storage.named_lists import NamedFilter, list_named
 from wonder.storage.pages import LIMIT
@@ -38,6 +39,8 @@ class WorkflowSummary(Output, frozen=True):
     description: str
     tags: list[str]
     workflow_def_id: str
+    binds: str | None
+    """The definition that it runs, as `common/orders`, if that is not its own; else null."""
     pinned_version: int | None
     enabled: bool
     versions: list[VersionRecord]
@@ -76,6 +79,7 @@ async def list_workflows(application: Application, given: ListWorkflows) -> Work
             **{key: one.fields[key] for key in ("id", "name", "workflow_def_id", "pinned_version", "enabled")},
             description=one.description,
             tags=one.tags,
+            binds=await bound_definition(store, Workflow.model_validate(one.fields)),
             versions=[
                 version_record(each) for each in await list_versions(store, WorkflowDef, one.fields["workflow_def_id"])
             ],
@@ -123,7 +127,10 @@ class WorkflowDetails(Output, frozen=True):
     """A version of a workflow: as it was written, its graph, and its versions."""
 
     id: str
+    """Of its definition."""
     name: str
+    binds: str | None
+    """The definition that it runs, as `common/orders`, if that is not its own; else null."""
     description: str
     tags: list[str]
     version: int
@@ -162,11 +169,13 @@ async def show_workflow(application: Application, given: ShowWorkflow) -> Workfl
         text = written.phases.written.decode("utf-8")
         value: Any = read_source(written.phases.written, "stored").value
         form = {**value, "_schemas": written.phases.schemas}
+    binds = await bound_definition(application.store, written.workflow) if written.workflow else None
     triggers = written.form.get("triggers") or written.form["workflow"].get("triggers") or ()
     return WorkflowDetails(
         id=definition.id,
-        name=definition.name,
-        description=definition.description,
+        name=written.workflow.name if binds and written.workflow else definition.name,
+        binds=binds,
+        description=(written.workflow.description if binds and written.workflow else "") or definition.description,
         tags=definition.tags,
         version=definition.version,
         definition=form,

@@ -9,7 +9,7 @@ from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, PromptSpec
 from wonder.definitions.records.tasks import TaskDef
-from wonder.definitions.records.workflows import Trigger, Workflow
+from wonder.definitions.records.workflows import Trigger
 from wonder.language.values import JsonValue, encode_json
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader, Row, Store, Transaction, Value
@@ -108,11 +108,11 @@ async def load_definition(reader: Reader, kind: type[D], id: str, version: int |
     return table.build(fields)
 
 
-async def require_version(reader: Reader, workflow: Workflow, version: int) -> None:
-    """Raise NotFound unless a workflow has this version, and it is not archived."""
-    rows = await reader.fetch_named("versions(workflow_defs)", workflow.workflow_def_id)
+async def require_version(reader: Reader, workflow_def_id: str, version: int, *, name: str) -> None:
+    """Raise NotFound unless a definition has this version, and it is not archived; `name` is what a person calls it."""
+    rows = await reader.fetch_named("versions(workflow_defs)", workflow_def_id)
     if not any(row["version"] == version and row["archived_at"] is None for row in rows):
-        raise NotFound("workflow", f"{workflow.name}@{version}")
+        raise NotFound("workflow", f"{name}@{version}")
 
 
 async def newest_version(reader: Reader, workflow_def_id: str) -> int:

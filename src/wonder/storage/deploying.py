@@ -20,8 +20,17 @@ from wonder.definitions.records.schedules import Schedule, ScheduleBody
 from wonder.definitions.records.tenancy import Library
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, ResourceKind
+from wonder.storage.bound_workflows import Meant, bind_workflow, require_own_definition
 from wonder.storage.context_tables import make_context_tables
-from wonder.storage.definitions import Definition, Owner, StoredVersion, add_triggers, create_versions, lock_owners
+from wonder.storage.definitions import (
+    Definition,
+    Owner,
+    StoredVersion,
+    add_triggers,
+    create_versions,
+    lock_owners,
+    newest_version,
+)
 from wonder.storage.named_resources import ensure_resource, find_resource, put_resource
 from wonder.storage.names import ids_of_names
 from wonder.storage.phase_forms import put_phase_form
@@ -111,6 +120,7 @@ class _Deployment:
         await self._vector_indexes(bundle)
         for part in parts:
             await self._choose_workflow_ids(part)
+        await self._bind_names(bundle)
         for part in parts:
             actions = [self._binder(part).action(draft) for draft in part.definitions.actions.values()]
             await self._store(actions, "action", part.library)
@@ -119,6 +129,7 @@ class _Deployment:
             await self._store(tasks, "task", part.library)
         for part in parts:
             await self._workflows(part, bundle)
+        await self._bound_workflows(bundle)
         await self._schedules(bundle)
         return self._deployed
 
@@ -211,7 +222,29 @@ class _Deployment:
         record = Workflow.model_validate(
             self._named(version.name) | {"workflow_def_id": version.id, "description": description}
         )
-        self._deployed.bindings[version.name] = (await ensure_resource(self._transaction, record)).record
+        put = await ensure_resource(self._transaction, record)
+        await require_own_definition(self._transaction, put.record, version.id)
+        self._deployed.bindings[version.name] = put.record
+
+    async def _bind_names(self, bundle: Bundle) -> None:
+        """Let the names of workflows that run other definitions mean these, for all that is bound after them."""
+        for bound in bundle.bound_workflows.values():
+            assert bound.definition is not None
+            self._bound[None, "workflow", bound.name] = Bound(self._resolver(None)(bound.definition).id, None)
+
+    async def _bound_workflows(self, bundle: Bundle) -> None:
+        for bound in bundle.bound_workflows.values():
+            assert bound.definition is not None
+            meant = Meant(self._bound[None, "workflow", bound.name].id, bound.definition.version)
+            fields = {"workflow_def_id": meant.id, "description": bound.description}
+            workflow = Workflow.model_validate(self._named(bound.name) | fields)
+            put = await bind_workflow(self._transaction, workflow, meant)
+            version = put.record.pinned_version or await newest_version(self._transaction, meant.id)
+            stored = StoredVersion(bound.name, meant.id, version, put.is_changed)
+            self._deployed.bindings[bound.name] = put.record
+            self._deployed.workflows.append(stored)
+            if bound.name == bundle.main:
+                self._deployed.main = stored
 
     async def _schedules(self, bundle: Bundle) -> None:
         for name, draft in bundle.schedules.items():

@@ -7,8 +7,10 @@ from wonder.definitions.records.actions import ActionDef
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.resources import ArtifactType, McpServer, ModelProfile, PromptSpec, VectorIndex
 from wonder.definitions.records.tasks import TaskDef
+from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, ResourceKind
 from wonder.storage.definitions import Owner, load_definition, owner_of
+from wonder.storage.named_resources import find_resource
 from wonder.storage.names import find_definition
 from wonder.storage.own_resources import find_own_resource, load_seen_definition
 from wonder.storage.resource_errors import AmbiguousName, NotFound
@@ -35,6 +37,8 @@ async def find_stored(reader: Reader, project_id: str, reference: Reference) -> 
     if reference.kind in _RESOURCES:
         return await _find_resource(reader, project_id, reference)
     kind, home = _DEFINITIONS[reference.kind], Owner("project", project_id)
+    if reference.kind == "workflow" and (bound := await _find_bound(reader, project_id, reference)):
+        return [bound]
     try:
         named = await find_definition(reader, kind, home, reference.name, reference.version, reference.library)
     except AmbiguousName as several:
@@ -49,6 +53,24 @@ async def find_stored(reader: Reader, project_id: str, reference: Reference) -> 
     elif reference.library is None and _ULID.fullmatch(reference.name):
         record = await _by_id(reader, project_id, kind, reference)
     return [Found(record, await _owner_name(reader, record))] if record else []
+
+
+async def _find_bound(reader: Reader, project_id: str, reference: Reference) -> Found | None:
+    """Find the definition that a workflow of the project binds, if that has not the workflow's name itself (RES-1)."""
+    if reference.library is not None:
+        return None
+    workflow = await find_resource(reader, Workflow, project_id, reference.name)
+    if workflow is None:
+        return None
+    try:
+        record = await load_seen_definition(
+            reader, WorkflowDef, project_id, workflow.workflow_def_id, reference.version
+        )
+    except NotFound:
+        return None
+    if record.project_id == project_id and record.name == reference.name:
+        return None
+    return Found(record, f"{await _owner_name(reader, record)}, as workflow {reference.name!r}", is_bound=True)
 
 
 def _in_library(reference: Reference, library: str) -> Reference:

@@ -30,6 +30,16 @@ async def find_own_resource(reader: Reader, kind: type[N], project_id: str, want
         return None
 
 
+async def find_live_resource(reader: Reader, kind: type[N], project_id: str, wanted: str) -> N | None:
+    """Find a resource of a project that is not archived, by its name or id (RES-7)."""
+    found = await find_own_resource(reader, kind, project_id, wanted)
+    if found is None or found.name == wanted:
+        return found
+    # By its name as well: one that is archived has lost it.
+    live = await find_resource(reader, kind, project_id, found.name)
+    return live if live is not None and live.id == found.id else None
+
+
 async def load_own_schedule(reader: Reader, project_id: str, id: str) -> StoredSchedule:
     """Load a schedule of a project that is not archived by its id; raises NotFound."""
     stored = await load_schedule(reader, id)

@@ -4,9 +4,9 @@ from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.workflows import Workflow
 from wonder.storage.archive import archive_definition, archive_resource, find_users
 from wonder.storage.definitions import Owner, lock_owners
-from wonder.storage.named_resources import find_resource, load_resource, put_resource
+from wonder.storage.named_resources import find_resource, put_resource
 from wonder.storage.resource_errors import InUse, NameTaken, NotFound
-from wonder.storage.store import Reader, Transaction
+from wonder.storage.store import Transaction
 from wonder.storage.tables import WORKFLOWS, changed
 
 
@@ -48,10 +48,3 @@ async def restore_workflow(transaction: Transaction, project_id: str, wanted: st
     await transaction.execute("restore_resource(workflows)", workflow.id, at)
     await transaction.execute("restore_archived_together(workflow_defs)", workflow.workflow_def_id, archived_at)
     return changed(workflow, updated_at=at)
-
-
-async def is_archived(reader: Reader, workflow_id: str) -> bool:
-    """Say whether a workflow is archived."""
-    workflow = await load_resource(reader, Workflow, workflow_id)
-    live = await find_resource(reader, Workflow, workflow.project_id, workflow.name)
-    return live is None or live.id != workflow_id

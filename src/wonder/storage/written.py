@@ -11,7 +11,7 @@ from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.written import written_workflow
 from wonder.storage.definitions import Owner, load_definition, load_triggers
 from wonder.storage.names import find_definition
-from wonder.storage.own_resources import load_own_resource, load_seen_definition
+from wonder.storage.own_resources import find_own_resource, load_seen_definition
 from wonder.storage.phase_forms import load_phase_form
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.store import Reader
@@ -27,6 +27,8 @@ class Written:
     form: dict[str, Any]
     phases: PhaseDraft | None = None
     """The phase form that it was compiled from, if it was written in that."""
+    workflow: Workflow | None = None
+    """The workflow of the project that was asked for, if it was that and not a definition."""
 
 
 async def load_written(reader: Reader, project_id: str, name: str, version: int | None = None) -> Written:
@@ -34,13 +36,8 @@ async def load_written(reader: Reader, project_id: str, name: str, version: int 
 
     Raises NotFound.
     """
-    library, _, own_name = name.rpartition("/")
-    owner = Owner("project", project_id)
-    found = await find_definition(reader, WorkflowDef, owner, own_name, version, library or None)
-    if found:
-        definition = await load_definition(reader, WorkflowDef, found.id, found.version)
-    else:
-        definition = await _load_by_id(reader, project_id, name, version)
+    workflow = None if "/" in name else await find_own_resource(reader, Workflow, project_id, name)
+    definition = await _definition(reader, project_id, name, version, workflow)
     tasks: dict[tuple[str, int], TaskDef] = {}
     actions: dict[tuple[str, int], ActionDef] = {}
     for node in definition.nodes:
@@ -55,16 +52,21 @@ async def load_written(reader: Reader, project_id: str, name: str, version: int 
     triggers = await load_triggers(reader, definition.id, definition.version)
     form = written_workflow(definition, tasks, actions, triggers)
     phases = await load_phase_form(reader, definition.id, definition.version)
-    return Written(definition, tasks, actions, form, phases)
+    return Written(definition, tasks, actions, form, phases, workflow)
 
 
-async def _load_by_id(reader: Reader, project_id: str, id: str, version: int | None) -> WorkflowDef:
-    """Load by the id of a definition that the project sees, or of its Workflow that binds one (INV-7)."""
+async def _definition(
+    reader: Reader, project_id: str, name: str, version: int | None, workflow: Workflow | None
+) -> WorkflowDef:
+    """Load what a name means: a workflow of the project comes first, whatever definition it binds."""
+    wanted = workflow.workflow_def_id if workflow else name
+    if workflow is None:
+        library, _, own_name = name.rpartition("/")
+        owner = Owner("project", project_id)
+        found = await find_definition(reader, WorkflowDef, owner, own_name, version, library or None)
+        if found:
+            return await load_definition(reader, WorkflowDef, found.id, found.version)
     try:
-        bound = (await load_own_resource(reader, Workflow, project_id, id)).workflow_def_id
+        return await load_seen_definition(reader, WorkflowDef, project_id, wanted, version)
     except NotFound:
-        bound = id
-    try:
-        return await load_seen_definition(reader, WorkflowDef, project_id, bound, version)
-    except NotFound:
-        raise NotFound("workflow", id if version is None else f"{id}@{version}") from None
+        raise NotFound("workflow", name if version is None else f"{name}@{version}") from None

@@ -5,6 +5,7 @@ from contextlib import suppress
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.checks.actions import check_action
 from wonder.definitions.checks.allowed_models import check_allowed
+from wonder.definitions.checks.bound_workflows import check_bound_workflow
 from wonder.definitions.checks.functions import check_function
 from wonder.definitions.checks.lookup import Lookup
 from wonder.definitions.checks.models import check_model
@@ -54,6 +55,8 @@ def _check(reading: Reading, catalog: Catalog, findings: Findings) -> None:
         check_secret_uses(bundle, catalog.allowed, findings)
     for index in bundle.vector_indexes.values():
         check_vector_index(index, lookup, findings)
+    for bound in bundle.bound_workflows.values():
+        check_bound_workflow(bound, lookup, findings)
     for schedule in bundle.schedules.values():
         check_schedule(schedule, lookup, reading, findings)
 

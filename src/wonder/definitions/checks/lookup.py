@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from wonder.definitions.catalog import Catalog, Found, KnownFunction
@@ -133,6 +134,10 @@ class Lookup:
         stored = self._stored(reference)
         return _stored_action(stored.record) if stored and isinstance(stored.record, ActionDef) else None
 
+    def is_bound(self, reference: Reference) -> bool:
+        """Say whether a reference is to a workflow that has no definition of its own."""
+        return self._meant(reference) is not reference or any(one.is_bound for one in self._candidates(reference))
+
     def workflow(self, reference: Reference | None) -> WorkflowBody | None:
         """Find a workflow."""
         if reference is None:
@@ -153,6 +158,8 @@ class Lookup:
 
     def is_of_project(self, reference: Reference) -> bool:
         """Say whether a reference means something of the file or the project, and nothing of a library."""
+        if self._meant(reference) is not reference:
+            return True
         return self.is_held(reference) or all(found.is_of_project for found in self._candidates(reference))
 
     def named(self, reference: Reference | None) -> Record | None:
@@ -175,7 +182,16 @@ class Lookup:
         near = closest(reference.name, sorted(names))
         return f"did you mean '{near}'?" if near else f"add it to '{_SECTIONS[reference.kind]}', or deploy it first"
 
+    def _meant(self, reference: Reference) -> Reference:
+        """Give the definition that a workflow of the file runs, where a reference is to one that has none itself."""
+        bound = self._bundle.bound_workflows.get(reference.name)
+        own = reference.kind == "workflow" and not (reference.library or reference.version or self._section)
+        if bound is None or bound.definition is None or not own:
+            return reference
+        return replace(bound.definition, path=reference.path)
+
     def _local(self, reference: Reference) -> object | None:
+        reference = self._meant(reference)
         if reference.version is not None:
             return None  # a version is of something stored
         section = _SECTIONS[reference.kind]
@@ -190,6 +206,7 @@ class Lookup:
         return None
 
     def _candidates(self, reference: Reference) -> list[Found]:
+        reference = self._meant(reference)
         # A library is shared by many projects, so what it holds can't name what is in one of them.
         return [found for found in self._catalog.find(reference) if not (self._section and found.is_of_project)]
 
@@ -232,7 +249,8 @@ def references_outside(reading: Reading) -> list[Reference]:
     top = Lookup(reading, bundle.definitions, Catalog())
     indexed = [reference for index in bundle.vector_indexes.values() for reference in index.artifact_types]
     scheduled = [schedule.workflow for schedule in bundle.schedules.values() if schedule.workflow]
-    named = (*bundle.definitions.references(), *indexed, *scheduled)
+    bound = [one.definition for one in bundle.bound_workflows.values() if one.definition]
+    named = (*bundle.definitions.references(), *indexed, *scheduled, *bound)
     found = [reference for reference in named if not top.is_held(reference)]
     for name, library in bundle.libraries.items():
         lookup = Lookup(reading, library.definitions, Catalog(), ("libraries", name))

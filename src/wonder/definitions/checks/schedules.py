@@ -36,7 +36,7 @@ def check_schedule(schedule: ScheduleDraft, lookup: Lookup, reading: Reading, fi
         findings.error("missing_field", (*schedule.path, "workflow"), message, hint)
     if schedule.workflow and not lookup.is_of_project(schedule.workflow):
         message = f"'{schedule.workflow}' is a library's, and a schedule starts a workflow of the project"
-        hint = "write a workflow of the project that calls it, with workflow_call"
+        hint = f"bind it to a workflow of the project, with: wonder workflows bind NAME {schedule.workflow}"
         findings.error("bad_reference", schedule.workflow.path, message, hint)
     zone = ZONES.find(schedule.body.time_zone)
     if zone is None:

@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from wonder.definitions.drafts import (
     ActionDraft,
+    BoundWorkflowDraft,
     Bundle,
     Definitions,
     LibraryDraft,
@@ -21,6 +22,7 @@ from wonder.definitions.drafts import (
 from wonder.definitions.faults import Fault, Path
 from wonder.definitions.file_form.models import (
     ActionFile,
+    BoundWorkflowFile,
     BundleFile,
     DefinitionsFile,
     NodeFile,
@@ -47,16 +49,21 @@ class Expansion:
     def bundle(self, file: BundleFile) -> Bundle:
         """Expand a whole file."""
         bundle = Bundle()
-        self._definitions(file, (), bundle.definitions)
+        graphs = {name: one for name, one in file.workflows.items() if isinstance(one, WorkflowFile)}
+        self._definitions(file, graphs, (), bundle.definitions)
+        for name, bound in file.workflows.items():
+            if isinstance(bound, BoundWorkflowFile):
+                self._check_name(bound.name, name, ("workflows", name))
+                bundle.bound_workflows[name] = self._bound_workflow(name, bound, ("workflows", name))
         if file.workflow:
-            bundle.main = self._main_workflow(file, file.workflow, bundle.definitions)
+            bundle.main = self._main_workflow(file, file.workflow, bundle)
         elif file.triggers:
             self._fault(
                 "no_workflow", ("triggers",), "triggers need a 'workflow' that they belong to", "add 'workflow'"
             )
         for name, library in file.libraries.items():
             definitions = Definitions()
-            self._definitions(library, ("libraries", name), definitions)
+            self._definitions(library, library.workflows, ("libraries", name), definitions)
             bundle.libraries[name] = LibraryDraft(library.description, definitions)
         bundle.models = dict(file.models)
         bundle.mcp_servers = dict(file.mcp_servers)
@@ -77,34 +84,54 @@ class Expansion:
         workflow = None if target is None else self._reference("workflow", target, where)
         if workflow and (workflow.library or workflow.version):
             message = f"a schedule starts a workflow of the project, and '{target}' is a version or of a library"
-            self._fault("bad_reference", where, message, f"write '{workflow.name}'; which version runs is its pin")
+            hint = f"write '{workflow.name}'; which version runs is its pin"
+            if workflow.library:
+                hint = f"bind it to a workflow of the project, with: wonder workflows bind NAME {target}"
+            self._fault("bad_reference", where, message, hint)
             workflow = None
         return ScheduleDraft(name, file, workflow, file.paused, path, is_unnamed=target is None)
 
-    def _main_workflow(self, file: BundleFile, main: WorkflowFile, into: Definitions) -> str | None:
+    def _bound_workflow(self, name: str, file: BoundWorkflowFile, path: Path) -> BoundWorkflowDraft:
+        where = (*path, "workflow_def_id")
+        definition = self._reference("workflow", file.workflow_def_id, where, file.pinned_version)
+        return BoundWorkflowDraft(name, file.description, definition, path)
+
+    def _main_workflow(self, file: BundleFile, main: WorkflowFile | BoundWorkflowFile, bundle: Bundle) -> str | None:
         if not main.name:
             self._fault("missing_field", ("workflow", "name"), "the field 'name' is missing", "add 'name'")
         name = main.name or "workflow"
-        if name in into.workflows:
+        if name in bundle.definitions.workflows or name in bundle.bound_workflows:
             self._fault(
                 "duplicate_name",
                 ("workflow", "name"),
                 f"'{name}' is also defined in 'workflows'",
                 "rename one of the two",
             )
+        if isinstance(main, BoundWorkflowFile):
+            bundle.bound_workflows[name] = self._bound_workflow(name, main, ("workflow",))
+            if file.triggers:
+                message = "triggers belong to a definition, and this workflow runs one that is stored already"
+                self._fault("no_workflow", ("triggers",), message, "deploy them with that definition")
+            return name
+        into = bundle.definitions
         into.workflows[name] = self._workflow(name, main, ("workflow",), into, file.triggers)
         return name
 
-    def _definitions(self, file: DefinitionsFile, path: Path, into: Definitions) -> None:
+    def _check_name(self, inner: str | None, name: str, path: Path) -> None:
+        if inner not in (None, name):
+            message = f"the workflow is called '{inner}' here, and '{name}' where it stands"
+            self._fault("duplicate_name", (*path, "name"), message, "leave 'name' out")
+
+    def _definitions(
+        self, file: DefinitionsFile, workflows: dict[str, WorkflowFile], path: Path, into: Definitions
+    ) -> None:
         for name, action in file.actions.items():
             into.actions[name] = self._action(name, action, (*path, "actions", name), inline_in_node=False)
         for name, task in file.tasks.items():
             into.tasks[name] = self._task(name, task, (*path, "tasks", name), into)
-        for name, workflow in file.workflows.items():
+        for name, workflow in workflows.items():
             where = (*path, "workflows", name)
-            if workflow.name not in (None, name):
-                message = f"the workflow is called '{workflow.name}' here, and '{name}' where it stands"
-                self._fault("duplicate_name", (*where, "name"), message, "leave 'name' out")
+            self._check_name(workflow.name, name, where)
             into.workflows[name] = self._workflow(name, workflow, where, into, [])
         into.prompts |= file.prompts
         into.artifact_types |= file.artifact_types

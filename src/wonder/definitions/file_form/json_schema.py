@@ -53,7 +53,7 @@ def _allow_phase_form(defs: dict[str, Any], phase_form: type[Record]) -> None:
     named = f"{name}Named"
     defs[named] = {**defs[name], "required": [field for field in defs[name]["required"] if field != "name"]}
     properties = defs["BundleFile"]["properties"]
-    graph = {"$ref": "#/$defs/WorkflowFile"}
+    graph = _if_bound({"$ref": "#/$defs/BoundWorkflowFile"}, {"$ref": "#/$defs/WorkflowFile"})
     properties["workflow"] |= {"anyOf": [_if_phases({"$ref": f"#/$defs/{name}"}, graph), {"type": "null"}]}
     properties["workflows"]["additionalProperties"] = _if_phases({"$ref": f"#/$defs/{named}"}, graph)
     # What may stand beside a workflow that is a whole file.
@@ -63,6 +63,10 @@ def _allow_phase_form(defs: dict[str, Any], phase_form: type[Record]) -> None:
 
 def _if_phases(then: dict[str, Any], otherwise: dict[str, Any]) -> dict[str, Any]:
     return {"if": {"type": "object", "required": ["steps"]}, "then": then, "else": otherwise}
+
+
+def _if_bound(then: dict[str, Any], otherwise: dict[str, Any]) -> dict[str, Any]:
+    return {"if": {"type": "object", "required": ["workflow_def_id"]}, "then": then, "else": otherwise}
 
 
 def _allow_every_spelling(model: Any, schema: dict[str, Any]) -> None:

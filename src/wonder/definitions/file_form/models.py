@@ -105,15 +105,33 @@ class WorkflowFile(WorkflowBody):
         return value
 
 
-class GraphsFile(Record):
-    """Workflows and what they are made of; everything is keyed by its name."""
+class BoundWorkflowFile(Record):
+    """A workflow of the project that runs a stored definition, as a library has them, instead of its own (RES-1)."""
 
-    workflows: dict[Name, WorkflowFile] = {}
+    name: Name | None = None
+    description: Description = ""
+    workflow_def_id: Identifier
+    pinned_version: Version | None = None
+
+
+def _graph_or_bound(value: object) -> str:
+    return "bound form" if isinstance(value, dict) and "workflow_def_id" in value else "graph form"
+
+
+WorkflowPlace = Annotated[
+    Annotated[WorkflowFile, Tag("graph form")] | Annotated[BoundWorkflowFile, Tag("bound form")],
+    Discriminator(_graph_or_bound),
+]
+
+
+class PartsFile(Record):
+    """What workflows are made of; everything is keyed by its name."""
+
     tasks: dict[Name, TaskFile] = {}
     actions: dict[Name, ActionFile] = {}
 
 
-class DefinitionsFile(GraphsFile):
+class DefinitionsFile(PartsFile):
     """What may be in a project and in a library alike; everything is keyed by its name."""
 
     prompts: dict[Name, PromptBody] = {}
@@ -123,12 +141,14 @@ class DefinitionsFile(GraphsFile):
 class LibraryFile(DefinitionsFile):
     """Definitions to be stored in a library of the workspace."""
 
+    workflows: dict[Name, WorkflowFile] = {}
     description: Description | None = None
 
 
-class PlainFile(GraphsFile):
+class PlainFile(PartsFile):
     """A file that has nothing else in it, as most have: a third of what there is to build for a `BundleFile`."""
 
+    workflows: dict[Name, WorkflowFile] = {}
     workflow: WorkflowFile | None = None
 
 
@@ -142,7 +162,8 @@ class ScheduleFile(ScheduleBody):
 class BundleFile(DefinitionsFile):
     """A whole file; `workflow` is the one that `wonder run` starts."""
 
-    workflow: WorkflowFile | None = None
+    workflows: dict[Name, WorkflowPlace] = {}
+    workflow: WorkflowPlace | None = None
     models: dict[Name, ModelProfileBody] = {}
     vector_indexes: dict[Name, VectorIndexBody] = {}
     mcp_servers: dict[Name, McpServerBody] = {}

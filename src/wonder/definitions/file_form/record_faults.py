@@ -169,12 +169,9 @@ def _fields_at(model: type[Record], path: Path) -> set[str]:
     """Find the names of the fields that may stand at a path: of all models that can be there."""
     models = {model}
     for segment in path:
-        inner: set[type[Record]] = set()
-        for candidate in models:
-            names = field_names(candidate)
-            # An int, or a name that is no field, goes into a list or an object whose models were found already.
-            inner |= set(_models_in(names[str(segment)])) if segment in names else {candidate}
-        models = inner
+        inside = [names[str(segment)] for names in map(field_names, models) if segment in names]
+        # An int, or a name that is no field, goes into a list or an object whose models were found already.
+        models = {one for annotation in inside for one in _models_in(annotation)} if inside else models
     return {name for candidate in models for name in field_names(candidate)}
 
 

@@ -1,6 +1,6 @@
 """Workflow, which binds a definition to a project, and Trigger, which chains one workflow to the next."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -29,6 +29,25 @@ class Workflow(Record):
     enabled: bool = True
     created_at: Timestamp
     updated_at: Timestamp
+
+
+class LibraryWorkflow(NamedTuple):
+    """A workflow definition of a library that is started by its own name: no Workflow of the project binds it (RES-1).
+
+    It has neither a pin nor a switch, so it starts with its newest version unless a start names one.
+    """
+
+    project_id: str
+    """The project in which it runs."""
+    name: str
+    """As a person writes it: `library/name`."""
+    workflow_def_id: str
+    id: None = None
+    pinned_version: None = None
+    enabled: bool = True
+
+
+Startable: TypeAlias = Workflow | LibraryWorkflow
 
 
 class TriggerBody(Record):
