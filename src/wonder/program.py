@@ -172,10 +172,10 @@ class App(Application):
 
     async def query(self, sql: str, *, seconds: float = 30.0, limit: int = 10_000) -> "QueryAnswer":
         """Run one SELECT over runs, events and contexts, as `wonder query` does; raises QueryRefused."""
-        from wonder.operations.declaring import Place  # as the module says
+        from wonder.operations.declaring import place_of  # as the module says
         from wonder.operations.queries import Query, run_query
 
-        return await run_query(Place(self.url, self.objects_url), Query(sql=sql, seconds=seconds, limit=limit))
+        return await run_query(place_of(self), Query(sql=sql, seconds=seconds, limit=limit))
 
     async def logs(
         self,

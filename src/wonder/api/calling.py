@@ -14,7 +14,7 @@ from wonder.api.problems import Problem
 from wonder.api.routes import Route
 from wonder.language.values import JsonValue
 from wonder.operations.artifacts import OneArtifact, show_artifact
-from wonder.operations.declaring import DatabaseOperation, Operation, Place, Stream
+from wonder.operations.declaring import DatabaseOperation, Operation, Stream, place_of
 from wonder.operations.following import run_outcome
 from wonder.operations.runs import OneRun
 
@@ -65,8 +65,7 @@ class Calls:
             case Stream() as one:
                 return StreamedAnswer(_items(one(application, given)), JSON)
             case DatabaseOperation() as one:
-                place = Place(application.url, application.objects_url)
-                return json_answer(await one(place, given), route.status)
+                return json_answer(await one(place_of(application), given), route.status)
         raise AssertionError(route.declared.name)
 
     async def _call_waiting(

@@ -48,7 +48,7 @@ _STATUS = {
     **dict.fromkeys(_CONFLICTS, 409),
     **dict.fromkeys(_UNAVAILABLE, 503),
     **dict.fromkeys(_INSIDE, 500),
-    **dict.fromkeys(("FORBIDDEN", "ROLE_REFUSED", "SCOPE_REFUSED"), 403),
+    **dict.fromkeys(("FORBIDDEN", "ROLE_REFUSED", "SCOPE_REFUSED", "NOT_ALLOWED", "KEY_NOT_ALLOWED"), 403),
     "SETTINGS_CHANGED": 412,
     "OBJECT_TOO_LARGE": 413,
 }

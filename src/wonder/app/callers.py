@@ -1,5 +1,6 @@
 """Who asks for an operation: who has an API key, a person who has signed in, or the user of this machine (KEY-3)."""
 
+import getpass
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -43,3 +44,16 @@ class Caller:
         if self.project_id is not None:
             return (workspace_id, project_id) == (self.workspace_id, self.project_id)
         return self.workspace_id is None or workspace_id == self.workspace_id
+
+
+def local_caller() -> Caller:
+    """Give who uses this machine from a shell: whoever may write to the database may do everything in it."""
+    return Caller(local_user(), "admin", kind="local")
+
+
+def local_user() -> str:
+    """Give the name of the user account on this machine."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for its user
+        return "unknown"

@@ -1,11 +1,11 @@
 """Approving MCP servers: which ones a definition needs, and what is remembered of who allowed them (RES-6)."""
 
-import getpass
 import socket
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from wonder.actions.mcp.permission import folder_here
+from wonder.app.callers import local_user
 from wonder.app.phase_faults import read_phase_form
 from wonder.app.project import OpenProject
 from wonder.definitions.loading import Loaded
@@ -67,7 +67,7 @@ async def approve(app: OpenProject, servers: Connections, folder: str | None = N
     """Remember that these servers may be started or reached, as they are written and in this folder."""
     at = folder_here() if folder is None else folder
     for name, connection in servers.items():
-        await put_approval(app.store, app.home.project_id, name, connection, at, by=_who(), clock=app.clock)
+        await put_approval(app.store, app.home.project_id, name, connection, at, by=_who(app), clock=app.clock)
 
 
 async def approve_named(app: OpenProject, names: Collection[str], loaded: Loaded) -> None:
@@ -146,10 +146,8 @@ def _with_list(settings: WorkspaceSettings, names: list[str]) -> WorkspaceSettin
     return settings.model_copy(update={"allowed_mcp_servers": names})
 
 
-def _who() -> str:
-    """Name who approves, as the machine knows them."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container may have no name for its user
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"
+def _who(app: OpenProject) -> str:
+    """Name who approves, as their credential does, or this machine."""
+    if app.caller is not None and app.caller.kind != "local":
+        return app.caller.name
+    return f"{local_user()}@{socket.gethostname()}"

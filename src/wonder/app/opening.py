@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wonder.app.application import Application
+from wonder.app.callers import Caller, local_caller
 from wonder.app.given_modules import folder_paths, module_names
 from wonder.app.ids import new_ulid
 from wonder.app.objects import objects_of
@@ -67,6 +68,7 @@ async def open_wonder(
     project: str | None = None,
     application: type[Application] = Application,
     news: "EngineNews | None" = None,
+    caller: Caller | None = None,
 ) -> AsyncIterator[Application]:
     """Open a project of a database, and run the database's engine in this process unless another one does.
 
@@ -81,7 +83,8 @@ async def open_wonder(
     over: on PostgreSQL after `lease_ms` at the latest, on SQLite within a second. `objects` is where the content of
     artifacts is, file:///folder or s3://bucket/prefix; if it is not said, in a folder beside the database.
     `application` is what a door has added methods to. `news` is told when runs start and end, and when the engine
-    begins and stops in this process.
+    begins and stops in this process. `caller` is who asks for everything (KEY-3); a program that gives none is neither
+    checked nor audited.
     """
     names = module_names(modules)
     roots, folders = folder_paths("import_roots", import_roots), folder_paths("module_folders", module_folders)
@@ -106,6 +109,7 @@ async def open_wonder(
                         project=project,
                         local=runs == "own",
                         application=application,
+                        caller=caller,
                     ) as app,
                     _claimed(app, registry, contents, runs, lease_ms, news),
                 ):
@@ -185,6 +189,7 @@ async def open_app(
             new_id=new_id,
             local=True,
             fleeting=fleeting,
+            caller=local_caller(),
         ) as app:
             yield app
     finally:
@@ -204,6 +209,7 @@ async def app_on(
     local: bool = False,
     fleeting: bool = False,
     application: type[Application] = Application,
+    caller: Caller | None = None,
 ) -> AsyncIterator[Application]:
     """Use a database that is open, in the project that is chosen; raises NotFound."""
     # Imported here, because it takes long, and a database can be opened meanwhile.
@@ -212,6 +218,7 @@ async def app_on(
     default = await ensure_default(store, clock=clock, new_id=new_id, fleeting=fleeting)
     home = await find_home(store, default, workspace, project)
     app = application(store, home, clock, new_id, lambda: _keys(url), local=local, url=url, objects_url=objects)
+    app.caller = caller
     try:
         yield app
     finally:

@@ -12,10 +12,10 @@ Without JSON, you are asked for the answer on the terminal, field by field; Ctrl
 """
 
 import asyncio
-import getpass
 import sys
 from argparse import ArgumentParser, Namespace
 
+from wonder.app.callers import local_caller, local_user
 from wonder.app.opening import open_app, open_wonder
 from wonder.cli.asking import Asker, is_terminal
 from wonder.cli.engine_note import CONTINUE
@@ -75,8 +75,9 @@ def _ask(question: Question) -> JsonValue:
 
 
 async def _run(given: Namespace, value: JsonValue) -> int:
-    order = AnswerItem(item_id=given.item, answer=value, by=given.by or getpass.getuser())
-    async with open_wonder(database_setting(given.db).value, runs="none", **tenant_setting(given)) as wonder:
+    order = AnswerItem(item_id=given.item, answer=value, by=given.by or local_user())
+    url, tenant = database_setting(given.db).value, tenant_setting(given)
+    async with open_wonder(url, runs="none", caller=local_caller(), **tenant) as wonder:
         answered = await answer_item(wonder, order)
     if given.json:
         print_output(answered)

@@ -29,7 +29,7 @@ from wonder.operations.databases import (
     repair,
     trust,
 )
-from wonder.operations.declaring import NoInput, Place
+from wonder.operations.declaring import NoInput, local_place
 
 _RUNS_SHOWN = 20
 
@@ -97,7 +97,7 @@ def run(given: Namespace) -> int:
 
 
 async def _migrate(given: Namespace) -> int:
-    migrated = await migrate_database(Place(database_setting(given.db).value), NoInput())
+    migrated = await migrate_database(local_place(database_setting(given.db).value), NoInput())
     if given.json:
         print_output(migrated)
     elif migrated.applied:
@@ -110,7 +110,9 @@ async def _migrate(given: Namespace) -> int:
 async def _check(given: Namespace) -> int:
     is_watched = sys.stderr.isatty()
     try:
-        found = await check_with_progress(Place(database_setting(given.db).value), _progress() if is_watched else None)
+        found = await check_with_progress(
+            local_place(database_setting(given.db).value), _progress() if is_watched else None
+        )
     finally:
         if is_watched:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
@@ -138,7 +140,7 @@ def _progress() -> Progress:
 
 
 async def _repair(given: Namespace) -> int:
-    repaired = await repair(Place(database_setting(given.db).value), Repair(accept_loss=given.accept_loss))
+    repaired = await repair(local_place(database_setting(given.db).value), Repair(accept_loss=given.accept_loss))
     if given.json:
         print_output(repaired)
     elif repaired.loss is None:
@@ -149,7 +151,7 @@ async def _repair(given: Namespace) -> int:
 
 
 async def _copy(given: Namespace) -> int:
-    copied = await copy_with_progress(Place(given.source), CopyTo(target=given.target))
+    copied = await copy_with_progress(local_place(given.source), CopyTo(target=given.target))
     if given.json:
         print_output(copied)
     else:
@@ -163,7 +165,7 @@ async def _copy(given: Namespace) -> int:
 
 
 async def _trust(given: Namespace) -> int:
-    trusted = await trust(Place(found_database(given.db).value), NoInput())
+    trusted = await trust(local_place(found_database(given.db).value), NoInput())
     if given.json:
         print_output(trusted)
     else:

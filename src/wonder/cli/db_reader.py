@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from wonder.cli.output import color, count, print_output, visible
 from wonder.cli.settings import FILE, READER_VARIABLE, database_setting
 from wonder.operations.databases import GrantReader, grant_reader
-from wonder.operations.declaring import Place
+from wonder.operations.declaring import local_place
 
 
 def configure_reader(parser: ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def configure_reader(parser: ArgumentParser) -> None:
 async def run_grant_reader(given: Namespace) -> int:
     """Make the role or bring it up to date, and print its URL if it has a new password."""
     asked = GrantReader(role=given.role, new_password=given.new_password)
-    reader = await grant_reader(Place(database_setting(given.db).value), asked)
+    reader = await grant_reader(local_place(database_setting(given.db).value), asked)
     if given.json:
         print_output(reader)
         return 0

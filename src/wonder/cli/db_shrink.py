@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
+from wonder.app.callers import local_caller
 from wonder.app.opening import open_app, open_wonder
 from wonder.cli.output import color, count, print_output, print_table, visible
 from wonder.cli.settings import add_objects_option, database_setting, objects_setting
@@ -46,7 +47,7 @@ async def run_shrink(given: Namespace) -> int:
         ]
         print_table(["project", "old runs", "kept", "old log records", "kept"], rows)
         return 0
-    async with open_wonder(url, runs="none", objects=objects) as wonder:
+    async with open_wonder(url, runs="none", objects=objects, caller=local_caller()) as wonder:
         removed = await apply_retention(wonder, NoInput())
     if given.json:
         print_output(removed)

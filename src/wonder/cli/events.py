@@ -8,6 +8,7 @@ the first node that waits for it later, for a day unless --ttl is given.
 
 from argparse import ArgumentParser, Namespace
 
+from wonder.app.callers import local_caller
 from wonder.app.opening import open_wonder
 from wonder.cli.engine_note import CONTINUE
 from wonder.cli.output import color, print_output
@@ -51,7 +52,8 @@ def run(given: Namespace) -> int:
 
 async def _run(given: Namespace, payload: JsonValue) -> int:
     event = OutsideEvent(event=given.event, key=given.key, payload=payload, id=given.id, ttl_seconds=given.ttl)
-    async with open_wonder(database_setting(given.db).value, runs="none", **tenant_setting(given)) as wonder:
+    url, tenant = database_setting(given.db).value, tenant_setting(given)
+    async with open_wonder(url, runs="none", caller=local_caller(), **tenant) as wonder:
         sent = await send_event(wonder, event)
     if given.json:
         print_output(sent)

@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": "run the engine for all runs, schedules and triggers until it is stopped",
     "actions": "list and show the available kinds of action, with an example of each, and the stored actions",
     "secrets": "store, list and delete secrets (API keys, passwords), and rotate their encryption key",
+    "keys": "create, list and revoke API keys, with which programs and people use a server",
     "libraries": "create and list libraries of shared definitions, and show what they contain",
     "projects": "create, list, rename, archive and restore the projects of a workspace",
     "workspaces": "create, list, rename, archive and restore workspaces",
@@ -208,6 +209,7 @@ _LISTS = {
     "project": "projects list",
     "library": "libraries list",
     "archived project": "projects list --archived",
+    "API key": "keys list",
 }
 
 

@@ -15,7 +15,7 @@ from wonder.cli.copying import shown_progress
 from wonder.cli.output import color, count, print_output, visible
 from wonder.cli.settings import add_database_option, add_objects_option, database_setting, objects_setting
 from wonder.operations.backups import BackupFolder, check_with_progress, restore_with_progress
-from wonder.operations.declaring import Place
+from wonder.operations.declaring import local_place
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(given: Namespace) -> int:
     """Restore the backup, or verify it."""
-    place = Place(database_setting(given.db).value, objects_setting(given.objects))
+    place = local_place(database_setting(given.db).value, objects_setting(given.objects))
     folder = BackupFolder(folder=str(given.folder))
     with shown_progress() as on_progress:
         if given.check:

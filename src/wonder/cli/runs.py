@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from wonder.app.application import Application
+from wonder.app.callers import local_caller
 from wonder.app.opening import open_app, open_wonder
 from wonder.cli import retrying, run_history
 from wonder.cli.engine_note import print_if_nobody_runs
@@ -130,12 +131,20 @@ async def _run(given: Namespace) -> int:
     if given.command in ("retry", "fork"):
         # Run to its end here, as `wonder run NAME` does.
         objects, modules = objects_setting(given.objects), modules_setting(given.module)
-        opened = open_wonder(url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects, **tenant)
+        opened = open_wonder(
+            url,
+            modules=modules,
+            module_folders=[Path.cwd()],
+            runs="own",
+            objects=objects,
+            caller=local_caller(),
+            **tenant,
+        )
         if given.command == "retry":
             return await retrying.retry(opened, url, given)
         async with opened as wonder:
             return await _fork(wonder, given)
-    async with open_wonder(url, runs="none", **tenant) as wonder:
+    async with open_wonder(url, runs="none", caller=local_caller(), **tenant) as wonder:
         await _order(wonder, given)
     return 0
 

@@ -13,6 +13,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, get_args
 
 from wonder.app.application import Application
+from wonder.app.callers import local_caller
 from wonder.app.opening import open_app, open_wonder
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.output import color, print_output, print_table, visible
@@ -134,7 +135,7 @@ def run(given: Namespace) -> int:
 async def _run(given: Namespace) -> int:
     url, tenant = database_setting(given.db).value, tenant_setting(given)
     if given.command == "fire":
-        async with open_wonder(url, runs="none", **tenant) as wonder:
+        async with open_wonder(url, runs="none", caller=local_caller(), **tenant) as wonder:
             started = await fire_schedule(wonder, OneSchedule(name=given.name))
         if given.json:
             print_output(started)

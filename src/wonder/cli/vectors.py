@@ -9,6 +9,7 @@ index, unless the index has `auto_index: false`; `index` adds them to such an in
 import asyncio
 from argparse import ArgumentParser, Namespace
 
+from wonder.app.callers import local_caller
 from wonder.app.opening import open_wonder
 from wonder.cli.output import color, print_output, visible
 from wonder.cli.settings import (
@@ -50,7 +51,8 @@ def run(given: Namespace) -> int:
 
 async def _fill(given: Namespace) -> int:
     url, objects = database_setting(given.db).value, objects_setting(given.objects)
-    async with open_wonder(url, runs="none", objects=objects, **tenant_setting(given)) as wonder:
+    tenant, caller = tenant_setting(given), local_caller()
+    async with open_wonder(url, runs="none", objects=objects, caller=caller, **tenant) as wonder:
         filled = await fill_index(wonder, FillIndex(name=given.name))
     if given.json:
         print_output(filled)

@@ -14,7 +14,7 @@ from argparse import ArgumentParser, Namespace
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.cli.subcommands import add_archived_option, add_command, add_json_option, add_page_options
-from wonder.operations.declaring import Place
+from wonder.operations.declaring import Place, local_place
 from wonder.operations.workspaces import (
     ListWorkspaces,
     OneWorkspace,
@@ -64,7 +64,7 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> int:
-    place = Place(database_setting(given.db).value)
+    place = local_place(database_setting(given.db).value)
     if given.command == "list":
         await _list(place, given)
         return 0

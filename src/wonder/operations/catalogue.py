@@ -9,7 +9,7 @@ import wonder.operations
 from wonder.app.application import Application
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
-from wonder.operations.declaring import DatabaseOperation, Declared, Operation, Place, Stream, declared
+from wonder.operations.declaring import DatabaseOperation, Declared, Operation, Stream, declared, place_of
 from wonder.operations.outputs import as_json
 
 
@@ -45,6 +45,6 @@ async def call(application: Application, name: str, /, **given: JsonValue) -> Js
         case Stream() as one:
             return [as_json(item) async for item in one(application, one.read(given))]
         case DatabaseOperation() as one:
-            return as_json(await one(Place(application.url, application.objects_url), one.read(given)))
+            return as_json(await one(place_of(application), one.read(given)))
         case _:
             raise UnknownOperation(name, get_close_matches(name, known, n=1))

@@ -15,9 +15,11 @@ from msgspec import Struct
 
 from wonder.app.application import Application
 from wonder.app.callers import ROLES as ROLES
+from wonder.app.callers import Caller, Reach, local_caller
 from wonder.app.callers import Role as Role
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, check_value
+from wonder.operations.permitting import Needs, check_caller
 
 _INTEGER_END = 2**63
 
@@ -31,10 +33,27 @@ class Place(Struct, frozen=True):
     url: str
     objects_url: str | None = None
     """Where the content of artifacts is; beside the database where it is not said."""
+    caller: Caller | None = None
+    """Who asks, where a door knows it."""
+
+
+def local_place(url: str, objects_url: str | None = None) -> Place:
+    """Give where a database is, for who uses this machine from a shell."""
+    return Place(url, objects_url, local_caller())
+
+
+def place_of(application: Application) -> Place:
+    """Give where an open database is, as its caller asks for it."""
+    return Place(application.url, application.objects_url, application.caller)
 
 
 class Input(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an operation is given; a field that it does not have is refused."""
+
+    @property
+    def needs(self) -> Needs:
+        """What this input needs of its caller, beyond what its operation needs of everybody."""
+        return Needs()
 
 
 class NoInput(Input, frozen=True):
@@ -64,6 +83,8 @@ class Declared(Generic[Given, Result]):
     """Whether it changes anything."""
     needs_engine: bool
     """Whether the application must have been opened with an engine, here or in another process."""
+    reach: Reach
+    """How far a caller must reach at least: a project, its workspace, or the whole server."""
     input: type[Given]
     output: type[Result]
     """What it returns; of a stream, what one of its items is."""
@@ -98,7 +119,9 @@ class Operation(Declared[Given, Result]):
     function: Callable[[Application, Given], Awaitable[Result]]
 
     async def __call__(self, application: Application, given: Given) -> Result:
-        """Do it."""
+        """Do it; raises NotAllowed if the caller may not ask for it."""
+        if application.caller is not None:
+            check_caller(application.caller, self, given)
         return await self.function(application, given)
 
 
@@ -109,7 +132,9 @@ class Stream(Declared[Given, Result]):
     function: Callable[[Application, Given], AsyncIterator[Result]]
 
     def __call__(self, application: Application, given: Given) -> AsyncIterator[Result]:
-        """Give the items."""
+        """Give the items; raises NotAllowed if the caller may not ask for them."""
+        if application.caller is not None:
+            check_caller(application.caller, self, given)
         return self.function(application, given)
 
 
@@ -120,7 +145,9 @@ class DatabaseOperation(Declared[Given, Result]):
     function: Callable[[Place, Given], Awaitable[Result]]
 
     async def __call__(self, place: Place, given: Given) -> Result:
-        """Do it."""
+        """Do it; raises NotAllowed if the caller may not ask for it."""
+        if place.caller is not None:
+            check_caller(place.caller, self, given)
         return await self.function(place, given)
 
 
@@ -133,13 +160,13 @@ _DECLARED: dict[str, Declared[Any, Any]] = {}
 
 
 def operation(
-    name: str, *, role: Role, changes: bool = False, needs_engine: bool = False
+    name: str, *, role: Role, changes: bool = False, needs_engine: bool = False, reach: Reach = "project"
 ) -> Callable[[Callable[[Application, Given], Awaitable[Result]]], Operation[Given, Result]]:
     """Declare a function as an operation; the first line of its docstring says what it does."""
 
     def declare(function: Callable[[Application, Given], Awaitable[Result]]) -> Operation[Given, Result]:
         given, result = _types(function)
-        made = Operation(name, _sentence(function), role, changes, needs_engine, given, result, function)
+        made = Operation(name, _sentence(function), role, changes, needs_engine, reach, given, result, function)
         return _note(made)
 
     return declare
@@ -152,7 +179,7 @@ def stream(
 
     def declare(function: Callable[[Application, Given], AsyncIterator[Result]]) -> Stream[Given, Result]:
         given, result = _types(function)
-        made = Stream(name, _sentence(function), role, False, False, given, get_args(result)[0], function)
+        made = Stream(name, _sentence(function), role, False, False, "project", given, get_args(result)[0], function)
         return _note(made)
 
     return declare
@@ -165,7 +192,9 @@ def database_operation(
 
     def declare(function: Callable[[Place, Given], Awaitable[Result]]) -> DatabaseOperation[Given, Result]:
         given, result = _types(function)
-        return _note(DatabaseOperation(name, _sentence(function), role, changes, False, given, result, function))
+        return _note(
+            DatabaseOperation(name, _sentence(function), role, changes, False, "server", given, result, function)
+        )
 
     return declare
 

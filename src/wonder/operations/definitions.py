@@ -12,6 +12,7 @@ from wonder.definitions.loading import Loaded
 from wonder.operations.declaring import Input, operation
 from wonder.operations.definition_files import DefinitionFile, FaultRecord, fault_records, read_definition
 from wonder.operations.outputs import Output
+from wonder.operations.permitting import Needs, NotAllowed
 from wonder.storage.deploying import Deployed
 
 
@@ -28,6 +29,11 @@ class GivenFiles(Input, frozen=True):
     files: list[GivenFile]
     allow_mcp: list[str] = field(default_factory=list)
     """MCP servers whose commands are approved with this."""
+
+    @property
+    def needs(self) -> Needs:
+        """An approval is the workspace's, and lets a command be started on the server, even to check a file."""
+        return Needs("admin", "workspace") if self.allow_mcp else Needs()
 
 
 class CheckedFile(Output, frozen=True):
@@ -99,7 +105,7 @@ async def deploy(application: Application, given: GivenFiles) -> Deployment:
     return await deploy_files(application, files, given.allow_mcp)
 
 
-@operation("definitions.deploy_public", role="admin", changes=True)
+@operation("definitions.deploy_public", role="admin", changes=True, reach="server")
 async def deploy_public(application: Application, given: GivenFiles) -> Deployment:
     """Check definition files that have only libraries, and store these as public ones, with versions."""
     files = [read_definition(one.name, one.text.encode()) for one in given.files]
@@ -134,6 +140,11 @@ async def deploy_files(
 ) -> Deployment:
     """Store files that were read, as far as they can be; each one's faults are what deploying it has found."""
     loaded = [file.loaded for file in files if file.loaded]
+    caller = application.caller
+    if caller and caller.reach == "project" and any(one.reading.bundle.libraries for one in loaded):
+        raise NotAllowed(
+            "a file has libraries, which are the whole workspace's; deploy them with a key of the workspace"
+        )
     results = []
     for file in files:
         deployed: Deployed | None = None

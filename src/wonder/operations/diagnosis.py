@@ -56,7 +56,7 @@ class Diagnosis(Output, frozen=True):
         return sound and not any(tool.breaks or tool.state == "unknown" for tool in self.tools)
 
 
-@operation("system.diagnose", role="admin")
+@operation("system.diagnose", role="admin", reach="server")
 async def diagnose(application: Application, given: NoInput) -> Diagnosis:
     """Check the database, what is exposed, and the tools that workflows use."""
     store = application.store

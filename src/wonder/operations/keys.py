@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from wonder.app.application import Application
-from wonder.app.callers import ROLES, Caller, Reach, Role
+from wonder.app.callers import ROLES, Caller, Reach, Role, local_user
 from wonder.errors import WonderError
 from wonder.operations.declaring import Input, operation
 from wonder.operations.names import check_name
@@ -13,7 +13,7 @@ from wonder.storage import api_keys as kept
 from wonder.storage.pages import LIMIT
 from wonder.storage.resource_errors import NotFound
 
-EXPIRES_DAYS_MAX = 3_650
+EXPIRES_SECONDS_MIN, EXPIRES_SECONDS_MAX = 60, 3_650 * 86_400
 
 
 async def authenticate(application: Application, token: str) -> Caller | None:
@@ -73,8 +73,8 @@ class CreateKey(Input, frozen=True):
     """Without a name it is called after its id."""
     scope: Reach = "project"
     """Of the caller's project, of its whole workspace, or of the whole server."""
-    expires_days: int | None = None
-    """After so many days it can't be used any more; null: never."""
+    expires_seconds: int | None = None
+    """After so long it can't be used any more: from a minute to ten years; null: never."""
 
 
 class CreatedKey(Output, frozen=True):
@@ -100,9 +100,9 @@ async def create_key(application: Application, given: CreateKey) -> CreatedKey:
         role=given.role,
         workspace_id=workspace_id,
         project_id=project_id,
-        created_by=caller.name if caller else "local",
+        created_by=caller.name if caller else local_user(),
         created_by_key=caller.key_id if caller else None,
-        expires_at=_expiry(application, given.expires_days),
+        expires_at=_expiry(application, given.expires_seconds),
     )
     stored, token = await kept.create_key(application.store, new, clock=application.clock)
     return CreatedKey(key=token, record=_record(application, stored))
@@ -162,16 +162,16 @@ async def revoke_key(application: Application, given: RevokeKey) -> RevokedKeys:
         raise NotFound("API key", stored.id)
     # What a key has made lies within its own scope, and so within the caller's.
     ids = [stored.id, *(await kept.keys_made_with(reader, stored.id) if given.with_made else [])]
-    await kept.revoke_keys(application.store, ids, by=caller.name if caller else "local", clock=application.clock)
+    await kept.revoke_keys(application.store, ids, by=caller.name if caller else local_user(), clock=application.clock)
     return RevokedKeys(keys=[_record(application, await kept.load_key(reader, id)) for id in ids])
 
 
-def _expiry(application: Application, days: int | None) -> str | None:
-    if days is None:
+def _expiry(application: Application, seconds: int | None) -> str | None:
+    if seconds is None:
         return None
-    if not 1 <= days <= EXPIRES_DAYS_MAX:
-        raise KeyNotAllowed(f"a key can't expire after {days} days; write a number from 1 to {EXPIRES_DAYS_MAX:,}")
-    moment = datetime.fromisoformat(application.clock()).astimezone(UTC) + timedelta(days=days)
+    if not EXPIRES_SECONDS_MIN <= seconds <= EXPIRES_SECONDS_MAX:
+        raise KeyNotAllowed(f"a key can't expire after {seconds} seconds; write a time from a minute to 3,650 days")
+    moment = datetime.fromisoformat(application.clock()).astimezone(UTC) + timedelta(seconds=seconds)
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 

@@ -96,13 +96,13 @@ class CreateLibrary(Input, frozen=True):
     description: str | None = None
 
 
-@operation("libraries.create", role="author", changes=True)
+@operation("libraries.create", role="author", changes=True, reach="workspace")
 async def create_own_library(application: Application, given: CreateLibrary) -> LibraryRecord:
     """Make a library of the workspace, which all its projects see."""
     return await _create(application, given, application.home.workspace_id)
 
 
-@operation("libraries.create_public", role="admin", changes=True)
+@operation("libraries.create_public", role="admin", changes=True, reach="server")
 async def create_public_library(application: Application, given: CreateLibrary) -> LibraryRecord:
     """Make a public library, which every workspace of the database sees."""
     return await _create(application, given, None)

@@ -179,7 +179,7 @@ class AllowedServer(Output, frozen=True):
     """Whether the workspace had no list before: from now on runs may use the listed servers only."""
 
 
-@operation("mcp.allow", role="admin", changes=True)
+@operation("mcp.allow", role="admin", changes=True, reach="workspace")
 async def allow_server(application: Application, given: AllowServer) -> AllowedServer:
     """Approve an MCP server as it is stored now; it is not started."""
     before = await _listed(application)
@@ -207,7 +207,7 @@ class ForgottenServer(Output, frozen=True):
     taken_off_list: bool
 
 
-@operation("mcp.forget", role="admin", changes=True)
+@operation("mcp.forget", role="admin", changes=True, reach="workspace")
 async def forget_server(application: Application, given: OneServer) -> ForgottenServer:
     """Take back all approvals of an MCP server."""
     forgotten, was_listed = await forget(application, given.server)

@@ -39,7 +39,7 @@ class ListProjects(Input, frozen=True):
     cursor: str | None = None
 
 
-@operation("projects.list", role="viewer")
+@operation("projects.list", role="viewer", reach="workspace")
 async def list_workspace_projects(application: Application, given: ListProjects) -> ProjectPage:
     """List the projects of the workspace."""
     store, workspace_id = application.store, application.home.workspace_id
@@ -54,7 +54,7 @@ class OneProject(Input, frozen=True):
     """Its name or its id."""
 
 
-@operation("projects.show", role="viewer")
+@operation("projects.show", role="viewer", reach="workspace")
 async def show_project(application: Application, given: OneProject) -> ProjectRecord:
     """Show a project of the workspace."""
     return _record(application, await require_project(application.store, application.home.workspace_id, given.name))
@@ -67,7 +67,7 @@ class CreateProject(Input, frozen=True):
     description: str | None = None
 
 
-@operation("projects.create", role="admin", changes=True)
+@operation("projects.create", role="admin", changes=True, reach="workspace")
 async def create_new_project(application: Application, given: CreateProject) -> ProjectRecord:
     """Make a project in the workspace, with default settings and nothing in it."""
     now = application.clock()
@@ -92,7 +92,7 @@ class RenameProject(Input, frozen=True):
     to: str
 
 
-@operation("projects.rename", role="admin", changes=True)
+@operation("projects.rename", role="admin", changes=True, reach="workspace")
 async def rename_project(application: Application, given: RenameProject) -> ProjectRecord:
     """Give a project another name; all that it holds stays, and so does its id."""
     home = application.home
@@ -102,7 +102,7 @@ async def rename_project(application: Application, given: RenameProject) -> Proj
     return _record(application, await require_project(application.store, home.workspace_id, project.id))
 
 
-@operation("projects.archive", role="admin", changes=True)
+@operation("projects.archive", role="admin", changes=True, reach="workspace")
 async def archive_project(application: Application, given: OneProject) -> ProjectRecord:
     """Archive a project in which nothing runs; it keeps all that it holds, and its name is free again."""
     async with application.store.transaction() as transaction:
@@ -111,7 +111,7 @@ async def archive_project(application: Application, given: OneProject) -> Projec
     return _record(application, project)
 
 
-@operation("projects.restore", role="admin", changes=True)
+@operation("projects.restore", role="admin", changes=True, reach="workspace")
 async def restore_project(application: Application, given: OneProject) -> ProjectRecord:
     """Make an archived project live again; of several with the name, the one that was archived last."""
     async with application.store.transaction() as transaction:

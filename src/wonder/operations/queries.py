@@ -36,7 +36,7 @@ class QueryAnswer(Output, frozen=True):
     cut_by: Literal["rows", "bytes"] | None
 
 
-@database_operation("query.run", role="viewer")
+@database_operation("query.run", role="operator")
 async def run_query(place: Place, given: Query) -> QueryAnswer:
     """Run one SQL query that reads, over runs, events and contexts."""
     return answer_record(await read_query(place, given))
@@ -65,13 +65,13 @@ class TableRecord(Output, frozen=True):
     columns: list[str]
 
 
-@database_operation("query.tables", role="viewer")
+@database_operation("query.tables", role="operator")
 async def list_tables(place: Place, given: NoInput) -> list[TableRecord]:
     """List the tables and views that a query can read."""
     return [TableRecord(name=name, columns=columns.split(", ")) for name, columns in await readable_tables(place.url)]
 
 
-@database_operation("query.functions", role="viewer")
+@database_operation("query.functions", role="operator")
 async def list_functions(place: Place, given: NoInput) -> list[str]:
     """List the functions that a query can call."""
     return readable_functions(place.url)

@@ -59,7 +59,7 @@ async def preview_retention(application: Application, given: NoInput) -> Preview
     return Preview(projects=[OldData(**one._asdict()) for one in own])
 
 
-@operation("retention.apply", role="admin", changes=True, needs_engine=True)
+@operation("retention.apply", role="admin", changes=True, needs_engine=True, reach="server")
 async def apply_retention(application: Application, given: NoInput) -> Removed:
     """Remove now what is older than the settings of its project say, in all projects of the database."""
     if application.engine is None:

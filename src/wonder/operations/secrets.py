@@ -9,6 +9,7 @@ from wonder.app.application import Application
 from wonder.definitions.secret_scopes import SecretScope, make_scope
 from wonder.operations.declaring import Input, NoInput, operation
 from wonder.operations.outputs import Output
+from wonder.operations.permitting import Needs
 from wonder.storage import secrets as kept
 from wonder.storage.secret_keys import VARIABLE as VARIABLE
 from wonder.storage.secret_keys import KeySource
@@ -41,6 +42,11 @@ class Destinations(Input, frozen=True):
     for_program: list[str] = field(default_factory=list)
     for_kind: list[str] = field(default_factory=list)
     for_workflow: list[str] = field(default_factory=list)
+
+    @property
+    def needs(self) -> Needs:
+        """A secret of the workspace is every project's."""
+        return Needs(reach=self.scope)
 
     def written(self, project_id: str) -> SecretScope | None:
         """Give the scope that is meant; None if nothing is named. Raises BadScope."""
@@ -142,6 +148,11 @@ class OneSecret(Input, frozen=True):
     name: str
     scope: Of = "project"
 
+    @property
+    def needs(self) -> Needs:
+        """A secret of the workspace is every project's."""
+        return Needs(reach=self.scope)
+
 
 class DeletedSecret(Output, frozen=True):
     """A secret that is gone."""
@@ -165,7 +176,7 @@ class Rotation(Output, frozen=True):
     key_is_file: bool
 
 
-@operation("secrets.rotate", role="admin", changes=True)
+@operation("secrets.rotate", role="admin", changes=True, reach="server")
 async def rotate_key(application: Application, given: NoInput) -> Rotation:
     """Make a new key, and seal all secrets with it."""
     keys = _keys(application)

@@ -16,6 +16,7 @@ from wonder.errors import WonderError
 from wonder.language.values import JsonValue, encode_json
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
+from wonder.operations.permitting import Needs
 from wonder.storage.own_resources import find_own_resource
 from wonder.storage.spending import NANO, month_of, standing
 from wonder.storage.tenancy import change_project_settings, change_workspace_settings, load_project, load_workspace
@@ -38,6 +39,11 @@ class SettingsQuestion(Input, frozen=True):
     """Whose settings."""
 
     of: Of
+
+    @property
+    def needs(self) -> Needs:
+        """Those of the workspace apply to every project."""
+        return Needs(reach=self.of)
 
 
 class SettingChoice(Output, frozen=True):
@@ -93,6 +99,11 @@ class ChangeSetting(Input, frozen=True):
     key: str
     """As `settings.show` lists them: `budget.max_monthly_spend_cents`, or a group as a whole."""
     value: Any
+
+    @property
+    def needs(self) -> Needs:
+        """Those of the workspace apply to every project."""
+        return Needs(reach=self.of)
 
 
 class ChangedSetting(Output, frozen=True):
