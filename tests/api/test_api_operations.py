@@ -1,34 +1,12 @@
 """Operations over HTTP: what is deployed, started, waited for and answered (API-1 to API-5)."""
 
-import json
-from typing import Any
-
 import httpx2
 import pytest
 
-from support.definitions import workflow
+from support.asking import ASK, ECHO, deploy
 from support.http_page import PAGE, page
-from support.systems import waits
 from wonder.api.routes import LOCAL, PROJECT_ROUTES, SERVER_ROUTES, WORKSPACE_ROUTES
 from wonder.operations.catalogue import all_operations
-
-KEEP: dict[str, Any] = {
-    "action": {
-        "kind": "update_context",
-        "implementation": {"updates": [{"path": "output.number", "expr": "input.number"}]},
-    }
-}
-NUMBER = {"type": "object", "properties": {"number": {}}}
-ECHO = workflow({"keep": KEEP}, name="echo", input_schema=NUMBER, output_schema=NUMBER)
-ASK = workflow({"ask": waits("human_input", {"prompt": "Well?", "schema": {}})}, name="asks")
-
-
-def deploy(client: httpx2.Client, *definitions: dict[str, Any], to: str = "/v1") -> None:
-    """Store definitions."""
-    files = [{"text": json.dumps(one)} for one in definitions]
-    answer = client.post(f"{to}/definitions/deploy", json={"files": files})
-    assert answer.status_code == 200, answer.text
-    assert all(one["stored"] for one in answer.json()["files"]), answer.text
 
 
 def test_every_operation_is_mounted_or_says_why_it_is_not() -> None:

@@ -49,6 +49,7 @@ KEPT = {
     "a person has made them and revokes them; who used one can be asked for later (KEY-1)": ("api_keys"),
     "one row for each schedule, which goes with it": "schedule_states",
     "one row for each lease": "leases",
+    "one row for each key that servers share": "server_keys",
     "a bounded number of slots, which are written again and again": "journal",
     "one row for each migration": "schema_migrations",
     "one row for each source of a transform, and for each server's tools: it grows with definitions, not with runs": (

@@ -50,6 +50,8 @@ POSTGRES = [
 HIDDEN = [
     "SELECT * FROM secrets",
     "SELECT * FROM api_keys",
+    "SELECT * FROM http_answers",
+    "SELECT * FROM server_keys",
     "SELECT count(*) FROM SECRETS",
     'SELECT 1 FROM "secrets" AS run_log',
     "SELECT EXISTS (SELECT 1 FROM secrets)",

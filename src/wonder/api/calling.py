@@ -2,12 +2,16 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any, Final
 
-from wonder.api.asgi import JSON, Answer, AnyAnswer, Request, StreamedAnswer, json_answer, written
+from msgspec.structs import replace
+
+from wonder.api.asgi import JSON, Answer, AnyAnswer, Endpoint, Request, StreamedAnswer, json_answer, written
 from wonder.api.bodies import Disconnected, parse_body, read_body
+from wonder.api.cursors import Cursors
+from wonder.api.definitions import deploy_written, media_types
+from wonder.api.idempotency import key_of, once
 from wonder.api.inputs import WAIT_SECONDS_MAX, input_of, read_query, take_wait
 from wonder.api.limits import Usage
 from wonder.api.problems import Problem
@@ -18,6 +22,7 @@ from wonder.operations.declaring import DatabaseOperation, Operation, Stream, pl
 from wonder.operations.following import run_outcome
 from wonder.operations.runs import OneRun
 
+EVENTS_MAX: Final = 1_000
 _PART_BYTES: Final = 32_000
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 
@@ -25,33 +30,59 @@ _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 class Calls:
     """Answers requests for operations; all share what the server allows and whether it stops."""
 
-    def __init__(self, usage: Usage, stopping: asyncio.Event) -> None:
-        self._usage, self._stopping = usage, stopping
+    def __init__(self, usage: Usage, stopping: asyncio.Event, secret: bytes) -> None:
+        self._usage, self._stopping, self._secret = usage, stopping, secret
+        self._cursors = Cursors(secret)
 
-    def endpoint(self, route: Route) -> Callable[[Request], Awaitable[AnyAnswer]]:
+    def endpoint(self, route: Route) -> Endpoint:
         """Give what answers the requests of a route."""
+        if route.form != "fields":
+            return self._written_endpoint(route)
+        if not route.has_body:
+            return self._reading_endpoint(route)
 
         async def answer(request: Request) -> AnyAnswer:
             query = read_query(request.query)
             wait = take_wait(query) if route.waits else 0
-            async with self._body(route, request) as body:
-                given = input_of(route, request.parameters, query, body)
-                return await self._call(route, request, given, wait)
+            async with read_body(request, self._usage, (JSON,)) as raw:
+                fields = await parse_body(raw)
+                given = input_of(route, request.parameters, query, _with_key(route, request, fields))
+
+                async def carry_out() -> Answer:
+                    return await self._call(route, request, given, wait)
+
+                return await once(route, request, raw, self._secret, carry_out)
 
         return answer
 
-    @asynccontextmanager
-    async def _body(self, route: Route, request: Request) -> AsyncIterator[JsonValue]:
-        if not route.has_body:
+    def _reading_endpoint(self, route: Route) -> Endpoint:
+        async def answer(request: Request) -> AnyAnswer:
             if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
                 text = f"a {request.method} has no body; write parameters into the query"
                 raise Problem(400, "BAD_BODY", text, headers={"connection": "close"})
-            yield None
-            return
-        async with read_body(request, self._usage, (JSON,)) as raw:
-            yield await parse_body(raw)
+            query = read_query(request.query)
+            wait = take_wait(query) if route.waits else 0
+            given = self._take_cursor(route, request, input_of(route, request.parameters, query, None))
+            if isinstance(route.declared, Stream):
+                return await _streamed(route.declared, request, given)
+            return await self._call(route, request, given, wait)
 
-    async def _call(self, route: Route, request: Request, given: Any, wait: int) -> AnyAnswer:
+        return answer
+
+    def _written_endpoint(self, route: Route) -> Endpoint:
+        async def answer(request: Request) -> AnyAnswer:
+            if query := read_query(request.query):
+                raise Problem(400, "UNKNOWN_PARAMETER", f"there is no parameter {next(iter(query))[:80]!r} here")
+            async with read_body(request, self._usage, media_types(route)) as raw:
+
+                async def carry_out() -> Answer:
+                    return await deploy_written(route, request, raw)
+
+                return await once(route, request, raw, self._secret, carry_out)
+
+        return answer
+
+    async def _call(self, route: Route, request: Request, given: Any, wait: int) -> Answer:
         application = request.application
         match route.declared:
             case Operation() as one if wait:
@@ -59,14 +90,24 @@ class Calls:
             case Operation(changes=True) as one:
                 return json_answer(await one(application, given), route.status)
             case Operation() as one:
-                return json_answer(await self.while_connected(request, one(application, given)), route.status)
-            case Stream(name="artifacts.content") as one:
-                return await _content(request, one(application, given))
-            case Stream() as one:
-                return StreamedAnswer(_items(one(application, given)), JSON)
+                output = await self.while_connected(request, one(application, given))
+                return json_answer(self._give_cursor(route, request, output), route.status)
             case DatabaseOperation() as one:
-                return json_answer(await one(place_of(application), given), route.status)
+                output = await one(place_of(application), given)
+                return json_answer(self._give_cursor(route, request, output), route.status)
         raise AssertionError(route.declared.name)
+
+    def _take_cursor(self, route: Route, request: Request, given: Any) -> Any:
+        cursor = getattr(given, "cursor", None)
+        if cursor is None:
+            return given
+        return replace(given, cursor=self._cursors.take(cursor, route.declared.name, _whose(request)))
+
+    def _give_cursor(self, route: Route, request: Request, output: Any) -> Any:
+        cursor = getattr(output, "cursor", None)
+        if cursor is None:
+            return output
+        return replace(output, cursor=self._cursors.give(cursor, route.declared.name, _whose(request)))
 
     async def _call_waiting(
         self, route: Route, one: Operation[Any, Any], request: Request, given: Any, wait: int
@@ -123,6 +164,30 @@ class _Stops(Exception):
 async def _disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _with_key(route: Route, request: Request, fields: JsonValue) -> JsonValue:
+    """Give a run that is started the key of its request: it is its own for as long as there is the run."""
+    key = key_of(request) if route.declared.name == "runs.start" else None
+    if key is None or not isinstance(fields, dict | None):
+        return fields
+    fields = fields or {}
+    if fields.get("idempotency_key") not in (None, key):
+        raise Problem(400, "BAD_HEADERS", "Idempotency-Key and `idempotency_key` of the body differ; send one of them")
+    return {**fields, "idempotency_key": key}
+
+
+def _whose(request: Request) -> str:
+    home = request.application.home
+    return f"{home.workspace_id} {home.project_id}"
+
+
+async def _streamed(one: Stream[Any, Any], request: Request, given: Any) -> StreamedAnswer:
+    if one.name == "artifacts.content":
+        return await _content(request, one(request.application, given))
+    if one.name == "runs.events" and given.limit is None:
+        given = replace(given, limit=EVENTS_MAX)
+    return StreamedAnswer(_items(one(request.application, given)), JSON)
 
 
 async def _items(items: AsyncIterator[Any]) -> AsyncIterator[bytes]:

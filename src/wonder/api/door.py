@@ -20,6 +20,7 @@ from wonder.api.asgi import (
     json_answer,
     send_answer,
     send_stream,
+    written,
 )
 from wonder.api.bodies import Disconnected
 from wonder.api.calling import Calls
@@ -29,10 +30,12 @@ from wonder.api.matching import Paths
 from wonder.api.problems import Problem, answer_problem
 from wonder.api.routes import Route, all_routes
 from wonder.app.application import Application
-from wonder.app.callers import REACHES, Caller, Reach, Role
+from wonder.app.callers import Caller, Reach, Role
 from wonder.errors import WonderError
 from wonder.operations.homes import home_of
+from wonder.operations.http_answers import cursor_key
 from wonder.operations.keys import authenticate, has_keys
+from wonder.operations.permitting import check_role
 from wonder.operations.readiness import readiness
 
 LOCAL_CALLER: Final = Caller("local", "admin", kind="local")
@@ -45,29 +48,34 @@ _STOPPING: Final = {"connection": "close", "retry-after": "1"}
 class Mounted:
     """What is found at a path: who may ask for it, and what answers."""
 
+    name: str
     endpoint: Endpoint
-    role: Role | None
-    """The least role; None for what everybody may know: that the server lives, and what it offers."""
+    role: Role
+    """The least role."""
     reach: Reach = "project"
+    for_all: bool = False
+    """Whether everybody may know it: that the server lives, and what it offers."""
 
 
 class Door:
     """Answers all requests to a server."""
 
-    def __init__(self, application: Application, *, limits: Limits | None = None, local: bool = True) -> None:
+    def __init__(self, application: Application, secret: bytes, *, limits: Limits | None, local: bool) -> None:
         self.application = application
         self.local = local
         """Whether only this machine reaches it and there is no key: then whoever asks is its user."""
         self._look_at = 0.0
         self.usage = Usage(limits or Limits())
         self.stopping = asyncio.Event()
-        self.calls = Calls(self.usage, self.stopping)
+        self.calls = Calls(self.usage, self.stopping, secret)
         self.routes = all_routes()
         self.paths: Paths[Mounted] = Paths()
         for route in self.routes:
             self.paths.add(route.method, route.path, self._mounted(route))
-        self.paths.add("GET", "/healthz", Mounted(self._health, None))
-        self.paths.add("GET", "/readyz", Mounted(self._readiness, None))
+        self.paths.add("GET", "/healthz", Mounted("healthz", self._health, "viewer", for_all=True))
+        self.paths.add("GET", "/readyz", Mounted("readyz", self._readiness, "viewer", for_all=True))
+        self.paths.add("GET", "/openapi.json", Mounted("openapi", self._description, "viewer", for_all=True))
+        self._described: bytes | None = None
 
     @classmethod
     async def open(cls, application: Application, host: str, *, limits: Limits | None = None) -> "Door":
@@ -75,10 +83,10 @@ class Door:
         local = is_loopback(host)
         if not local and not await has_keys(application):
             raise NoKeys(host)
-        return cls(application, limits=limits, local=local)
+        return cls(application, await cursor_key(application), limits=limits, local=local)
 
     def _mounted(self, route: Route) -> Mounted:
-        return Mounted(self.calls.endpoint(route), route.declared.role, route.reach)
+        return Mounted(route.declared.name, self.calls.endpoint(route), route.declared.role, route.reach)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -106,13 +114,13 @@ class Door:
         headers = _headers(scope)
         request = Request(scope, receive, headers, scope["query_string"].decode("latin-1"))
         mounted, request.parameters = self.paths.find(request.method, scope["raw_path"])
-        if mounted.role is None:
+        if mounted.for_all:
             return await _whole(mounted.endpoint(request), send)
         if self.stopping.is_set():
             raise Problem(503, "STOPPING", "the server stops; ask again soon", headers=_STOPPING)
         request.caller = await self._caller(headers)
         with self.usage.request(request.caller.key_id or request.caller.name, time.monotonic()):
-            _check(request.caller, mounted)
+            check_role(request.caller, mounted)
             home = await home_of(
                 self.application,
                 request.caller,
@@ -155,6 +163,16 @@ class Door:
         found = await readiness(self.application)
         return json_answer(found, 200 if found.ready else 503)
 
+    async def _description(self, request: Request) -> Answer:
+        """Describe the server."""
+        if self._described is None:
+            from importlib.metadata import version  # takes time, and most servers are never asked
+
+            from wonder.api.openapi import describe  # likewise
+
+            self._described = written(await asyncio.to_thread(describe, self.routes, version("wonder-workflows")))
+        return Answer(self._described)
+
 
 class NoKeys(WonderError):
     """A server was to be reached by others, and nobody could prove who asks."""
@@ -176,15 +194,6 @@ def _headers(scope: Scope) -> dict[str, str]:
             raise Problem(400, "BAD_HEADERS", f"the header {key} is given twice; keep one of them")
         found[key] = value.decode("latin-1")
     return found
-
-
-def _check(caller: Caller, mounted: Mounted) -> None:
-    """Refuse what a caller may not do."""
-    if mounted.role is None or not caller.has_role(mounted.role):
-        raise Problem(403, "ROLE_REFUSED", f"this needs the role {mounted.role}, and the caller is {caller.role}")
-    if REACHES.index(caller.reach) < REACHES.index(mounted.reach):
-        text = f"this is about the whole {mounted.reach}, and the key is limited to one {caller.reach}"
-        raise Problem(403, "SCOPE_REFUSED", text)
 
 
 async def _whole(answering: Awaitable[AnyAnswer], send: Send) -> Answer | None:

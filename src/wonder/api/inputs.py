@@ -47,12 +47,13 @@ def take_wait(query: dict[str, list[str]]) -> int:
 
 def fields_of(route: Route) -> dict[str, Any]:
     """Give the fields that a request can fill by its query or its body, with their types."""
-    in_path = {part.strip("{}") for part in route.path.split("/") if part.startswith("{")}
-    return {
-        one.encode_name: one.type
-        for one in msgspec.structs.fields(route.declared.input)
-        if one.encode_name not in in_path | route.own and one.encode_name not in route.fixed
-    }
+    taken = {*route.in_path, *route.own, *route.fixed}
+    return {name: type for name, type in types_of(route).items() if name not in taken}
+
+
+def types_of(route: Route) -> dict[str, Any]:
+    """Give all fields of an operation's input, with their types."""
+    return {one.encode_name: one.type for one in msgspec.structs.fields(route.declared.input)}
 
 
 def input_of(route: Route, parameters: dict[str, str], query: dict[str, list[str]], body: JsonValue) -> Any:
@@ -61,7 +62,15 @@ def input_of(route: Route, parameters: dict[str, str], query: dict[str, list[str
     rest = _from_body(route, fields, body) if route.has_body else _from_query(fields, query)
     if route.has_body and query:
         raise Problem(400, "BAD_QUERY", f"there is no parameter {next(iter(query))[:80]!r}; write it into the body")
-    return route.declared.read({**rest, **parameters, **route.fixed})
+    return route.declared.read({**rest, **_from_path(route, parameters), **route.fixed})
+
+
+def _from_path(route: Route, parameters: dict[str, str]) -> dict[str, JsonValue]:
+    """Give the fields that the path says; a version belongs to its name where it is no field of its own."""
+    types = types_of(route)
+    if "version" in parameters and "version" not in types:
+        return {"name": f"{parameters['name']}@{parameters['version']}"}
+    return {name: _value(name, _kinds(types[name]), text) for name, text in parameters.items()}
 
 
 def _from_body(route: Route, fields: dict[str, Any], body: JsonValue) -> dict[str, JsonValue]:

@@ -5,8 +5,8 @@ A name in braces is the field of the operation's input that this part of the pat
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias
 
 from wonder.app.callers import ROLES, Reach
 from wonder.language.values import JsonValue
@@ -143,6 +143,36 @@ LOCAL: Final[dict[str, str]] = {
 }
 """What is only asked for on the machine of the server, or in another way, and why."""
 
+Form: TypeAlias = Literal["fields", "phase form", "file form", "library", "part"]
+"""What a body is: fields of the input, a workflow in the phase form, a definition file, definitions of a library, or
+one definition with its name."""
+
+# Definitions, as they are written, without being wrapped as texts of files.
+_WRITTEN: Final[list[tuple[str, str, Form, str]]] = [
+    ("definitions.deploy", "POST /workflows", "phase form", ""),
+    ("definitions.deploy", "POST /bundles", "file form", ""),
+    ("definitions.validate", "POST /bundles/validate", "file form", ""),
+    ("definitions.deploy", "POST /workflow-defs", "part", "workflows"),
+    ("definitions.deploy", "POST /task-defs", "part", "tasks"),
+    ("definitions.deploy", "POST /action-defs", "part", "actions"),
+    ("definitions.deploy", "POST /prompt-specs", "part", "prompts"),
+    ("definitions.deploy", "POST /artifact-types", "part", "artifact_types"),
+    ("definitions.deploy", "POST /model-profiles", "part", "models"),
+    ("definitions.deploy", "POST /mcp-servers", "part", "mcp_servers"),
+    ("definitions.deploy", "POST /vector-indexes", "part", "vector_indexes"),
+]
+# What is found in another place as well.
+_ALSO: Final[list[tuple[str, str]]] = [
+    ("actions.show", "GET /action-defs/{name}/versions/{version}"),
+    ("artifact_types.show", "GET /artifact-types/{name}/versions/{version}"),
+    ("artifacts.list", "GET /runs/{run_id}/artifacts"),
+    ("prompts.show", "GET /prompt-specs/{name}/versions/{version}"),
+    ("tasks.show", "GET /task-defs/{name}/versions/{version}"),
+    ("workflows.list", "GET /workflow-defs"),
+    ("workflows.show", "GET /workflow-defs/{name}"),
+    ("workflows.show", "GET /workflow-defs/{name}/versions/{version}"),
+    ("workflows.show", "GET /workflows/{name}/versions/{version}"),
+]
 _FIXED: Final[dict[tuple[str, str], dict[str, JsonValue]]] = {
     ("settings.set", "project"): {"of": "project"},
     ("settings.show", "project"): {"of": "project"},
@@ -183,6 +213,15 @@ class Route:
     status: int = 200
     waits: bool = False
     """Whether `?wait=` waits for the end of a run."""
+    form: Form = "fields"
+    section: str = ""
+    """The section of a definition file that one definition belongs to."""
+
+    @property
+    def in_path(self) -> list[str]:
+        """The parameters in the path, but for the project."""
+        names = [part.strip("{}") for part in self.path.split("/") if part.startswith("{")]
+        return [name for name in names if name != "project"]
 
     @property
     def has_body(self) -> bool:
@@ -194,8 +233,17 @@ def all_routes() -> list[Route]:
     """Give every place where an operation is; those of a project are there twice."""
     known = all_operations()
     found: list[Route] = []
-    for name, place in PROJECT_ROUTES.items():
-        found += [_route(known[name], place, "project", prefix) for prefix in (PREFIX, IN_PROJECT)]
+    for prefix in (PREFIX, IN_PROJECT):
+        found += [_route(known[name], place, "project", prefix) for name, place in PROJECT_ROUTES.items()]
+        found += [_route(known[name], place, "project", prefix) for name, place in _ALSO]
+        found += [
+            replace(_route(known[name], place, "project", prefix), form=form, section=section)
+            for name, place, form, section in _WRITTEN
+        ]
+    # As the source of the phase form has it.
+    phases = _route(known["definitions.deploy"], "POST /workflows", "project", "")
+    library = _route(known["definitions.deploy"], "POST /libraries/{library}/bundles", "workspace", PREFIX)
+    found += [replace(phases, form="phase form"), replace(library, form="library")]
     found += [_route(known[name], place, "workspace", PREFIX) for name, place in WORKSPACE_ROUTES.items()]
     found += [_route(known[name], place, "server", PREFIX) for name, place in SERVER_ROUTES.items()]
     return found

@@ -33,6 +33,7 @@ from wonder.objects.store import Objects
 from wonder.objects.vectors import Vectors
 from wonder.observe.watching import Watchers
 from wonder.storage.errors import LeaseLost
+from wonder.storage.http_answers import delete_old_http_answers
 from wonder.storage.idempotency import delete_expired_records
 from wonder.storage.runs.leases import LEASE_MS, Lease, check_lease
 from wonder.storage.runs.outside import delete_expired_events
@@ -264,6 +265,7 @@ class Engine:
             await delete_expired_events(transaction, now_ms)
             await delete_old_answers(transaction, now_ms)
             await forget_old_calls(transaction, now_ms)
+            await delete_old_http_answers(transaction, now_ms)
             all_gone = await delete_expired_records(transaction, now_ms)
         return _TIDY_SECONDS if all_gone else _TIDY_ON_SECONDS
 
