@@ -56,34 +56,36 @@ async def in_project(application: Application, project: str, **options: Any) -> 
         yield elsewhere
 
 
+async def fill_project(application: Application) -> dict[str, str]:
+    """Put something of every kind into a project, and give the ids of it all."""
+    workflow = await application.deploy(EVERYTHING)
+    run = await application.start(workflow)
+    item = await open_item(application, run)
+    store, project_id = application.store, application.home.project_id
+    ((artifact_id,),) = await store.query("SELECT id FROM artifacts")
+    ((task_id,), *_) = await store.query("SELECT id FROM task_defs ORDER BY id")
+    ((schedule_id,),) = await store.query("SELECT id FROM schedules")
+    model = await find_resource(store, ModelProfile, project_id, f"{MARK}-model")
+    server = await find_resource(store, McpServer, project_id, f"{MARK}-server")
+    assert model is not None
+    assert server is not None
+    await call(application, "secrets.set", name=f"{MARK}_SECRET", value="long enough", for_host=["example.com"])
+    return {
+        "run": run.id,
+        "item": item.id,
+        "artifact": str(artifact_id),
+        "task": str(task_id),
+        "schedule": str(schedule_id),
+        "workflow": workflow.id,
+        "definition": workflow.workflow_def_id,
+        "model": model.id,
+        "server": server.id,
+    }
+
+
 @asynccontextmanager
 async def full_project(url: str) -> AsyncIterator[tuple[Application, dict[str, str]]]:
     """Open a project with something of every kind in it, and give the ids of it all."""
     async with open_wonder(url) as application:
         await call(application, "projects.create", name="elsewhere")
-        workflow = await application.deploy(EVERYTHING)
-        run = await application.start(workflow)
-        item = await open_item(application, run)
-        store, project_id = application.store, application.home.project_id
-        ((artifact_id,),) = await store.query("SELECT id FROM artifacts")
-        ((task_id,), *_) = await store.query("SELECT id FROM task_defs ORDER BY id")
-        ((schedule_id,),) = await store.query("SELECT id FROM schedules")
-        model = await find_resource(store, ModelProfile, project_id, f"{MARK}-model")
-        server = await find_resource(store, McpServer, project_id, f"{MARK}-server")
-        assert model is not None
-        assert server is not None
-        await call(application, "secrets.set", name=f"{MARK}_SECRET", value="long enough", for_host=["example.com"])
-        yield (
-            application,
-            {
-                "run": run.id,
-                "item": item.id,
-                "artifact": str(artifact_id),
-                "task": str(task_id),
-                "schedule": str(schedule_id),
-                "workflow": workflow.id,
-                "definition": workflow.workflow_def_id,
-                "model": model.id,
-                "server": server.id,
-            },
-        )
+        yield application, await fill_project(application)

@@ -25,6 +25,8 @@ class Paths(Generic[Target]):
 
     def __init__(self) -> None:
         self._root: _Place[Target] = _Place()
+        self.all: list[tuple[str, str, Target]] = []
+        """Every method and path, with what it means."""
 
     def add(self, method: str, path: str, target: Target) -> None:
         """Add what a method and a path mean; a path means one thing only."""
@@ -38,6 +40,7 @@ class Paths(Generic[Target]):
                 place = place.words.setdefault(part, _Place())
         assert method not in place.targets, f"{method} {path} means two things"
         place.targets[method] = (target, names)
+        self.all.append((method, path, target))
 
     def find(self, method: str, raw_path: bytes) -> tuple[Target, dict[str, str]]:
         """Give what is meant, with its parameters; raises Problem."""
