@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from wonder.actions.python.kind import current_context as current_context
     from wonder.app.results import Run as Run
     from wonder.app.results import RunResult as RunResult
+    from wonder.client.errors import ServerRefused as ServerRefused
+    from wonder.client.errors import ServerUnreachable as ServerUnreachable
     from wonder.definitions.faults import DefinitionRefused as DefinitionRefused
     from wonder.errors import WonderError as WonderError
     from wonder.operations.catalogue import call as call
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from wonder.program import OutputMisfit as OutputMisfit
     from wonder.program import TypedResult as TypedResult
     from wonder.program import TypedRun as TypedRun
+    from wonder.program import connect as connect
     from wonder.program import open as open
 
 __all__ = [
@@ -33,10 +36,13 @@ __all__ = [
     "OutputMisfit",
     "Run",
     "RunResult",
+    "ServerRefused",
+    "ServerUnreachable",
     "TypedResult",
     "TypedRun",
     "WonderError",
     "call",
+    "connect",
     "current_context",
     "function",
     "open",
@@ -50,10 +56,13 @@ _PLACES = {
     "OutputMisfit": ("wonder.program", "OutputMisfit"),
     "Run": ("wonder.app.results", "Run"),
     "RunResult": ("wonder.app.results", "RunResult"),
+    "ServerRefused": ("wonder.client.errors", "ServerRefused"),
+    "ServerUnreachable": ("wonder.client.errors", "ServerUnreachable"),
     "TypedResult": ("wonder.program", "TypedResult"),
     "TypedRun": ("wonder.program", "TypedRun"),
     "WonderError": ("wonder.errors", "WonderError"),
     "call": ("wonder.operations.catalogue", "call"),
+    "connect": ("wonder.program", "connect"),
     "current_context": ("wonder.actions.python.kind", "current_context"),
     "function": ("wonder.actions.functions.marked", "function"),
     "open": ("wonder.program", "open"),

@@ -222,6 +222,24 @@ def _opens(
 open = _opens(open_wonder)
 
 
+def connect(
+    url: str, key: str | None = None, *, workspace: str | None = None, project: str | None = None
+) -> AbstractAsyncContextManager[App]:
+    """Use a project on a server, `wonder serve`, as if its database were open here (CMD-13).
+
+    `key` is an API key of the server, which only a server that is for its own machine alone does without. `workspace`
+    and `project` choose among those that the key reaches, by name or id. Requests are tried again for some seconds
+    while the server can't be reached, and whatever changes something is done once. Functions, modules and MCP commands
+    are those of the server. Errors have the same codes as with `wonder.open`; most are of the class ServerRefused.
+    """
+    from wonder.client.application import RemoteApplication, connected  # most programs open a database themselves
+
+    class RemoteApp(App, RemoteApplication):
+        """What `wonder.open` gives, on a server."""
+
+    return connected(RemoteApp, url, key, workspace=workspace, project=project)
+
+
 def _reader(output: type[T]) -> Callable[[JsonValue], T]:
     """Give what turns JSON into a value of this type; a TypeError before anything starts if there is none."""
     if callable(validate := getattr(output, "model_validate", None)):

@@ -190,7 +190,7 @@ _CREATED: Final = {
     *("runs.start", "runs.retry", "runs.fork", "schedules.fire", "schedules.create", "projects.create"),
     *("keys.create", "workspaces.create", "libraries.create", "libraries.create_public"),
 }
-_WAITING: Final = {"runs.show", "runs.start"}
+_WAITING: Final = {"runs.outcome", "runs.show", "runs.start"}
 
 
 class NoRole(Exception):

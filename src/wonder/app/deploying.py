@@ -40,12 +40,20 @@ async def read_definition(definition: str | Path | Mapping[str, Any]) -> "Loaded
 
 def main_workflow(deployed: "Deployed", definition: str | Path | Mapping[str, Any]) -> "Workflow":
     """Give the workflow that a definition is about; raises NotFound if it has none."""
-    name = deployed.main.name if deployed.main else next((one.name for one in deployed.workflows), None)
-    if name is None:
+    found = find_main_workflow(deployed)
+    if found is None:
         raise NotFound("workflow", str(definition))
-    # As it was stored, not read again: on SQLite another connection would first have to read the whole schema anew,
-    # which deploying has changed, and that takes longer with each workflow.
-    return deployed.bindings[name]
+    return found
+
+
+def find_main_workflow(deployed: "Deployed") -> "Workflow | None":
+    """Give the workflow that a definition is about, if it has one.
+
+    As it was stored, not read again: on SQLite another connection would first have to read the whole schema anew, which
+    deploying has changed, and that takes longer with each workflow.
+    """
+    name = deployed.main.name if deployed.main else next((one.name for one in deployed.workflows), None)
+    return None if name is None else deployed.bindings.get(name)
 
 
 async def load_catalog_for(project: OpenProject, loaded: "Loaded", reader: Reader | None = None) -> "Catalog":

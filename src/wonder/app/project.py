@@ -8,6 +8,7 @@ from wonder.storage.store import NewId, Store, UtcNow
 
 if TYPE_CHECKING:
     from wonder.app.callers import Caller
+    from wonder.app.remote import Remote
     from wonder.app.transforms import Transforms
     from wonder.definitions.records.graph import WorkflowDef
     from wonder.storage.secret_keys import KeySource
@@ -21,6 +22,8 @@ class OpenProject:
 
     caller: "Caller | None" = None
     """Who asks, where a door knows it; None for a program that has opened the database itself (KEY-3)."""
+    remote: "Remote | None" = None
+    """The server that carries out operations, where the database is not open in this process."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from textwrap import fill
 
-from wonder.app.opening import open_app
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_json, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.stored import StoredCommands, add_filter_options, is_filtered

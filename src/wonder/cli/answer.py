@@ -16,9 +16,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from wonder.app.callers import local_caller, local_user
-from wonder.app.opening import open_app, open_wonder
 from wonder.cli.asking import Asker, is_terminal
 from wonder.cli.engine_note import CONTINUE
+from wonder.cli.opening import open_app, open_wonder
 from wonder.cli.output import color, print_output, visible_lines
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.stopping import run_until_stopped

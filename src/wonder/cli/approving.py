@@ -59,7 +59,8 @@ async def unapproved(given: Namespace, in_file: Servers, named: Collection[str],
     """Open the database and call `unapproved_in`; without a database, nothing is approved yet."""
     # They take time to load, and most commands approve nothing.
     from wonder.app.mcp_approvals import NotFound
-    from wonder.app.opening import DatabaseUnreachable, open_app
+    from wonder.app.opening import DatabaseUnreachable
+    from wonder.cli.opening import open_app
 
     try:
         async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
@@ -101,7 +102,7 @@ def approve_commands(given: Namespace, servers: Servers) -> None:
 async def _remember(given: Namespace, servers: Servers) -> None:
     # As in `unapproved`.
     from wonder.app.mcp_approvals import approve
-    from wonder.app.opening import open_app
+    from wonder.cli.opening import open_app
 
     async with open_app(database_setting(given.db).value, **tenant_setting(given)) as app:
         # Exactly what was shown: the server of this name may have changed meanwhile.

@@ -16,7 +16,7 @@ from tempfile import NamedTemporaryFile
 from typing import IO
 
 from wonder.app.application import Application
-from wonder.app.opening import open_app
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_output, print_table, visible, visible_json
 from wonder.cli.run_headers import shown_time
 from wonder.cli.settings import (

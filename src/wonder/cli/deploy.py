@@ -15,10 +15,10 @@ Exit status: 0 if all files were stored, 2 if one or more were rejected.
 import asyncio
 from argparse import ArgumentParser, Namespace
 
-from wonder.app.opening import open_app
 from wonder.cli.approving import add_allow_mcp_option
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.files import read_definition_file
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, count, print_faults, print_output, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_json_option
@@ -50,7 +50,12 @@ def run(given: Namespace) -> int:
 
 async def _run(given: Namespace, files: list[DefinitionFile]) -> int:
     async with open_app(database_setting(given.db).value, **tenant_setting(given)) as app:
-        deployment = await deploy_files(app, files, given.allow_mcp, public=given.public)
+        if app.remote is not None:
+            from wonder.cli.on_server import deploy_on_server  # only with a server
+
+            deployment = await deploy_on_server(app, given, files)
+        else:
+            deployment = await deploy_files(app, files, given.allow_mcp, public=given.public)
         if given.json:
             print_output(deployment)
         else:

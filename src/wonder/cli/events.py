@@ -9,8 +9,8 @@ the first node that waits for it later, for a day unless --ttl is given.
 from argparse import ArgumentParser, Namespace
 
 from wonder.app.callers import local_caller
-from wonder.app.opening import open_wonder
 from wonder.cli.engine_note import CONTINUE
+from wonder.cli.opening import open_wonder
 from wonder.cli.output import color, print_output
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.stopping import run_until_stopped

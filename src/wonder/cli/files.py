@@ -8,6 +8,7 @@ from wonder.app.given_files import FileTooLarge, read_given_file, read_stream
 from wonder.cli.settings import modules_setting
 from wonder.definitions.faults import Fault
 from wonder.definitions.source import Place
+from wonder.errors import WonderError
 from wonder.operations.definition_files import DefinitionFile, read_definition
 
 
@@ -42,3 +43,12 @@ def _standard_input() -> bytes:
     if sys.stdin is None:
         raise OSError("standard input is closed")
     return read_stream(sys.stdin.buffer, "<stdin>")
+
+
+class NothingToRun(WonderError):
+    """A file has no workflow that could be run."""
+
+    code = "NOTHING_TO_RUN"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} has no 'workflow' that could be run; it was stored")

@@ -6,7 +6,7 @@
 import asyncio
 from argparse import ArgumentParser, Namespace
 
-from wonder.app.opening import open_app
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_output, visible_lines
 from wonder.cli.questions import answer_lines
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting

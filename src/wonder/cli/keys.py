@@ -14,8 +14,8 @@ from argparse import ArgumentParser, Namespace
 
 from wonder.app.application import Application
 from wonder.app.callers import REACHES, ROLES, Reach
-from wonder.app.opening import open_app
 from wonder.cli.moments import duration
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from wonder.app.application import Application
-from wonder.app.opening import open_app
 from wonder.cli.moments import moment
+from wonder.cli.opening import open_app
 from wonder.cli.output import JsonList, color, visible, visible_json, visible_lines
 from wonder.cli.settings import (
     add_objects_option,

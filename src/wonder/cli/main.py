@@ -2,7 +2,7 @@
 
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
@@ -48,6 +48,10 @@ COMMANDS = {
     "doctor": "show the settings, and check the database and the tools that workflows use",
 }
 
+# They work on files and processes of this machine, with or without a server.
+_LOCAL = frozenset({"backup", "db", "doctor", "query", "restore", "serve"})
+_SERVER = "WONDER_SERVER"
+
 _EPILOG = """\
 exit status:
   0  success
@@ -61,12 +65,16 @@ Data is stored in .wonder/ in the working directory, unless --db, WONDER_DATABAS
 names another database (sqlite:///path/to/file.db or postgresql://user@host/name).
 Commands use the project `default` of the workspace `default`, unless --project and --workspace, WONDER_PROJECT and
 WONDER_WORKSPACE, or `project` and `workspace` in wonder.toml name others.
+`wonder --server URL COMMAND`, WONDER_SERVER, or `server` in wonder.toml sends commands to a server (`wonder serve`).
+Its API key is in WONDER_API_KEY, or in the file that WONDER_API_KEY_FILE names.
 `wonder COMMAND --help` describes a command."""
 
 
 def main(arguments: Sequence[str] | None = None, *, is_program: bool = False) -> int:
     """Run the command line and return its exit status; as a program of its own it also sets what is logged."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] == "--server":
+        return _on_server(words[1:], is_program)
     if not words or words[0] in ("-h", "--help"):
         print(_help())
         return 0 if words else 2
@@ -81,6 +89,18 @@ def main(arguments: Sequence[str] | None = None, *, is_program: bool = False) ->
     if words[0] not in COMMANDS:
         return _refuse(BadUsage(_no_command(words[0])), "--json" in words)
     return _run(words[0], words[1:], is_program)
+
+
+def _on_server(words: Sequence[str], is_program: bool) -> int:
+    """Run a command on a server, which is named before the command."""
+    if not words or not words[0].lower().startswith(("http://", "https://")):
+        return _refuse(BadUsage("--server needs the address of a server, such as https://wonder.example.com"), False)
+    before = os.environ.get(_SERVER)
+    os.environ[_SERVER] = words[0]
+    try:
+        return main(words[1:], is_program=is_program)
+    finally:
+        os.environ.pop(_SERVER) if before is None else os.environ.update({_SERVER: before})
 
 
 def entry() -> None:
@@ -162,6 +182,8 @@ def _run(name: str, words: Sequence[str], is_program: bool) -> int:
     except BadUsage as error:
         return _refuse(error, "--json" in words)
     try:
+        if name in _LOCAL:
+            _check_local(name, given)
         return int(command.run(given))
     except WonderError as error:
         return _refuse(error, getattr(given, "json", False))
@@ -169,6 +191,17 @@ def _run(name: str, words: Sequence[str], is_program: bool) -> int:
         # The reader has closed the pipe (`wonder … | head`): not an error.
         sys.stderr.close()
         return 0
+
+
+def _check_local(name: str, given: Namespace) -> None:
+    """Refuse to take a server for a database; with --db there is no doubt."""
+    from wonder.cli.settings import server_setting  # few commands need it
+
+    if not getattr(given, "db", None) and (server := server_setting()):
+        raise BadUsage(
+            f"`wonder {name}` works on a database of this machine, and {server.origin} names the server "
+            f"{server.value}; run it on the machine of the server, or name a database with --db"
+        )
 
 
 def _show_logs(is_program: bool) -> None:

@@ -14,9 +14,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from wonder.app.application import Application
-from wonder.app.opening import open_app
 from wonder.cli import mcp_approvals
 from wonder.cli.approving import add_allow_mcp_option, approve_commands, unapproved
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_json, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options

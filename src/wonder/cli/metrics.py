@@ -10,7 +10,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import defaultdict
 
-from wonder.app.opening import open_app
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_output, print_table
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.observe.metrics import sparkline

@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
 from wonder.app.application import Application
-from wonder.app.opening import open_app
 from wonder.cli.live_view import watch
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, count, print_json, print_output, visible
 from wonder.cli.own_output import say
 from wonder.cli.report import follow_run

@@ -23,10 +23,11 @@ from typing import Any, cast
 
 from wonder.app.application import Application
 from wonder.app.given_files import FileTooLarge, is_there, read_given_file
-from wonder.app.opening import DatabaseUnreachable, open_app, open_wonder
+from wonder.app.opening import DatabaseUnreachable
 from wonder.app.results import Run
 from wonder.cli.approving import Servers, add_allow_mcp_option, approve_commands, unapproved, unapproved_in
-from wonder.cli.files import read_definition_file
+from wonder.cli.files import NothingToRun, read_definition_file
+from wonder.cli.opening import open_app, open_wonder
 from wonder.cli.output import print_faults, print_json, visible_lines
 from wonder.cli.own_output import functions_print_to_stderr, say
 from wonder.cli.report import follow_run, print_kept
@@ -36,6 +37,7 @@ from wonder.cli.settings import (
     add_objects_option,
     add_project_options,
     database_setting,
+    goes_to_server,
     modules_setting,
     objects_setting,
     tenant_setting,
@@ -83,6 +85,8 @@ def run(given: Namespace) -> int:
     if _may_be_name(given.file):
         try:
             run_input = read_input(given.input)
+            if goes_to_server(given):
+                return _run_on_server(given, run_input, None)
             workflow, version, servers = asyncio.run(_find_stored(given))
             approve_commands(given, servers)
             with functions_print_to_stderr():
@@ -94,12 +98,20 @@ def run(given: Namespace) -> int:
         return _refuse(given, file, DefinitionRefused(file.faults))
     try:
         run_input = read_input(given.input)
+        if goes_to_server(given):
+            return _run_on_server(given, run_input, file)
         folder = Path(given.file).resolve().parent if given.file != "-" else Path.cwd()
         approve_commands(given, _servers(given, file.loaded))
         with functions_print_to_stderr():
             return run_until_stopped(_run(given, file.loaded, file.lines, file.name, run_input, folder))
     except WonderError as error:
         return _refuse(given, file, error)
+
+
+def _run_on_server(given: Namespace, run_input: JsonValue, file: DefinitionFile | None) -> int:
+    from wonder.cli.on_server import run_on_server  # only with a server
+
+    return run_until_stopped(run_on_server(given, run_input, file))
 
 
 async def _run(
@@ -254,12 +266,3 @@ class NothingCalled(WonderError):
             f"there is no file {name!r}, and no workflow of this name is stored; check the path, or look at {listed}"
         )
         self.name = name
-
-
-class NothingToRun(WonderError):
-    """A file has no workflow that could be run."""
-
-    code = "NOTHING_TO_RUN"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} has no 'workflow' that could be run; it was stored")

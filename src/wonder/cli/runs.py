@@ -12,9 +12,9 @@ from pathlib import Path
 
 from wonder.app.application import Application
 from wonder.app.callers import local_caller
-from wonder.app.opening import open_app, open_wonder
 from wonder.cli import retrying, run_history
 from wonder.cli.engine_note import print_if_nobody_runs
+from wonder.cli.opening import open_app, open_wonder
 from wonder.cli.output import JsonList, color, print_output
 from wonder.cli.own_output import functions_print_to_stderr
 from wonder.cli.report import follow_run

@@ -14,8 +14,8 @@ from typing import Any, get_args
 
 from wonder.app.application import Application
 from wonder.app.callers import local_caller
-from wonder.app.opening import open_app, open_wonder
 from wonder.cli.engine_note import print_if_nobody_runs
+from wonder.cli.opening import open_app, open_wonder
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.run import read_input
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from wonder.app.application import Application
-from wonder.app.opening import open_app
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, count, print_output, print_table
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option

@@ -17,9 +17,12 @@ MODULES_VARIABLE = "WONDER_MODULES"
 READER_VARIABLE = "WONDER_READER_URL"
 WORKSPACE_VARIABLE = "WONDER_WORKSPACE"
 PROJECT_VARIABLE = "WONDER_PROJECT"
+SERVER_VARIABLE = "WONDER_SERVER"
+KEY_VARIABLE = "WONDER_API_KEY"
+KEY_FILE_VARIABLE = "WONDER_API_KEY_FILE"
 FILE = "wonder.toml"
 _NAMES = frozenset(
-    {"database_url", "host", "modules", "objects_url", "port", "project", "reader_url", "workspace"}
+    {"database_url", "host", "modules", "objects_url", "port", "project", "reader_url", "server", "workspace"}
 )  # all that FILE may hold
 # tomllib takes quadratic time for a key of very many parts: about a second for this size.
 FILE_BYTES_MAX = 20_000
@@ -171,8 +174,35 @@ def objects_origin(flag: str | None) -> Setting:
     return Setting("next to the database", "default")
 
 
+def server_setting() -> Setting | None:
+    """Return the server that commands are sent to; None if they work on a database themselves."""
+    if from_environment := os.environ.get(SERVER_VARIABLE):
+        return Setting(from_environment, SERVER_VARIABLE)
+    value = _settings_of_file().get("server")
+    if value is None:
+        return None
+    if not isinstance(value, str) or not is_server(value):
+        raise BadSettings(f"'server' in {FILE} must be the address of a server, such as \"https://wonder.example.com\"")
+    return Setting(value, FILE)
+
+
+def goes_to_server(given: Namespace) -> bool:
+    """Say whether a command is sent to a server; nothing is loaded to find that out."""
+    return is_server(given.db) if given.db else server_setting() is not None
+
+
+def is_server(url: str) -> bool:
+    """Say whether this is the address of a server, and not of a database."""
+    return url.lower().startswith(("http://", "https://"))
+
+
 def database_setting(flag: str | None) -> Setting:
-    """Return the database to use; raises NotYourDatabase for one in this folder that this user has not made."""
+    """Return the database to use, or the server where one is set and no database is named by a flag.
+
+    Raises NotYourDatabase for a database in this folder that this user has not made.
+    """
+    if not flag and (server := server_setting()):
+        return server
     found = found_database(flag)
     if found.origin in ("default", FILE):
         # Imported here, because it loads the database driver, which `--help` does not need.
@@ -196,8 +226,8 @@ def found_database(flag: str | None) -> Setting:
 
 
 def reader_setting(flag: str | None) -> Setting:
-    """Return the database for queries: with the read-only role, if its URL is set."""
-    return (None if flag else reader_url()) or database_setting(flag)
+    """Return the database for queries: with the read-only role, if its URL is set; or the server."""
+    return (None if flag or server_setting() else reader_url()) or database_setting(flag)
 
 
 def reader_url() -> Setting | None:

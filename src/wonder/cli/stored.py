@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from wonder.app.application import Application
-from wonder.app.opening import open_app
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_archived_option, add_command, add_json_option, add_page_options

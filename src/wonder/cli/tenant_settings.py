@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wonder.app.application import Application
 from wonder.app.given_files import expanded
-from wonder.app.opening import open_app
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_output, print_table
 from wonder.cli.settings import add_project_options, database_setting, objects_setting, tenant_setting
 from wonder.cli.subcommands import add_command, add_json_option

@@ -23,7 +23,7 @@ from wonder.app.functions import known_functions
 from wonder.cli.approving import add_allow_mcp_option
 from wonder.cli.files import read_definition_file
 from wonder.cli.output import color, count, print_faults, print_json, print_output, visible
-from wonder.cli.settings import add_project_options, database_setting, tenant_setting
+from wonder.cli.settings import add_project_options, database_setting, goes_to_server, tenant_setting
 from wonder.cli.subcommands import add_json_option
 from wonder.definitions.catalog import Catalog
 from wonder.definitions.faults import Fault, has_errors
@@ -49,11 +49,12 @@ def configure(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """Check all files, also behind one that is wrong."""
     files = [read_definition_file(name, own_functions=True) for name in given.files]
-    loaded = [file.loaded for file in files if file.loaded]
-    for file in files:
-        if file.loaded:
-            allow_mcp = allowed_for(file.loaded, loaded, given.allow_mcp)
-            file.faults = asyncio.run(_faults(given, file.loaded, allow_mcp, file.functions))
+    if goes_to_server(given):
+        from wonder.cli.on_server import validate_on_server  # only with a server
+
+        asyncio.run(validate_on_server(given, files))
+    else:
+        _check(given, files)
     valid = not any(has_errors(file.faults) for file in files)
     if given.json and len(files) == 1 and files[0].is_phase_form and not valid:
         from wonder.app.phase_faults import REFUSED  # when needed, as below
@@ -66,6 +67,14 @@ def run(given: Namespace) -> int:
             print_faults(file.faults, file.lines)
             print(summary(file.name, file.faults))
     return 0 if valid else 2
+
+
+def _check(given: Namespace, files: list[DefinitionFile]) -> None:
+    loaded = [file.loaded for file in files if file.loaded]
+    for file in files:
+        if file.loaded:
+            allow_mcp = allowed_for(file.loaded, loaded, given.allow_mcp)
+            file.faults = asyncio.run(_faults(given, file.loaded, allow_mcp, file.functions))
 
 
 def summary(name: str, faults: list[Fault]) -> str:

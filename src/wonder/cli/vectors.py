@@ -10,7 +10,7 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 
 from wonder.app.callers import local_caller
-from wonder.app.opening import open_wonder
+from wonder.cli.opening import open_wonder
 from wonder.cli.output import color, print_output, visible
 from wonder.cli.settings import (
     add_objects_option,

@@ -16,8 +16,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from msgspec import UNSET
 
 from wonder.app.application import Application
-from wonder.app.opening import open_app
 from wonder.cli.drawing import draw_graph
+from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.stored import add_filter_options, is_filtered, print_more, shortened

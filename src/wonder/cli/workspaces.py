@@ -11,10 +11,11 @@ any it is the workspace default. `wonder workspace` shows and changes the settin
 import asyncio
 from argparse import ArgumentParser, Namespace
 
+from wonder.cli.opening import open_place
 from wonder.cli.output import color, print_output, print_table, visible
 from wonder.cli.settings import add_database_option, database_setting
 from wonder.cli.subcommands import add_archived_option, add_command, add_json_option, add_page_options
-from wonder.operations.declaring import Place, local_place
+from wonder.operations.declaring import Place
 from wonder.operations.workspaces import (
     ListWorkspaces,
     OneWorkspace,
@@ -64,7 +65,11 @@ def run(given: Namespace) -> int:
 
 
 async def _run(given: Namespace) -> int:
-    place = local_place(database_setting(given.db).value)
+    async with open_place(database_setting(given.db).value) as place:
+        return await _do(place, given)
+
+
+async def _do(place: Place, given: Namespace) -> int:
     if given.command == "list":
         await _list(place, given)
         return 0

@@ -8,7 +8,7 @@ async def cancel_run(application: Application, given: CancelRun) -> RunSummary:
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from inspect import getdoc, signature
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,7 @@ from wonder.app.application import Application
 from wonder.app.callers import ROLES as ROLES
 from wonder.app.callers import Caller, Reach, local_caller
 from wonder.app.callers import Role as Role
+from wonder.app.remote import Remote
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, check_value
 from wonder.operations.permitting import Needs, check_caller
@@ -35,6 +36,8 @@ class Place(Struct, frozen=True):
     """Where the content of artifacts is; beside the database where it is not said."""
     caller: Caller | None = None
     """Who asks, where a door knows it."""
+    remote: Remote | None = None
+    """The server that has the database, if it is not here."""
 
 
 def local_place(url: str, objects_url: str | None = None) -> Place:
@@ -44,7 +47,7 @@ def local_place(url: str, objects_url: str | None = None) -> Place:
 
 def place_of(application: Application) -> Place:
     """Give where an open database is, as its caller asks for it."""
-    return Place(application.url, application.objects_url, application.caller)
+    return Place(application.url, application.objects_url, application.caller, application.remote)
 
 
 class Input(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -120,6 +123,8 @@ class Operation(Declared[Given, Result]):
 
     async def __call__(self, application: Application, given: Given) -> Result:
         """Do it; raises NotAllowed if the caller may not ask for it."""
+        if application.remote is not None:
+            return cast("Result", await application.remote.ask(self, given))
         if application.caller is not None:
             check_caller(application.caller, self, given)
         return await self.function(application, given)
@@ -133,6 +138,8 @@ class Stream(Declared[Given, Result]):
 
     def __call__(self, application: Application, given: Given) -> AsyncIterator[Result]:
         """Give the items; raises NotAllowed if the caller may not ask for them."""
+        if application.remote is not None:
+            return application.remote.items(self, given)
         if application.caller is not None:
             check_caller(application.caller, self, given)
         return self.function(application, given)
@@ -146,6 +153,8 @@ class DatabaseOperation(Declared[Given, Result]):
 
     async def __call__(self, place: Place, given: Given) -> Result:
         """Do it; raises NotAllowed if the caller may not ask for it."""
+        if place.remote is not None:
+            return cast("Result", await place.remote.ask(self, given))
         if place.caller is not None:
             check_caller(place.caller, self, given)
         return await self.function(place, given)

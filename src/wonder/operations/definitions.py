@@ -6,13 +6,20 @@ from msgspec import UNSET, UnsetType, field
 
 from wonder.actions.functions.functions import FunctionRegistry
 from wonder.app.application import Application
-from wonder.app.deploying import compile_definition, load_catalog_for, store_definition, with_functions
+from wonder.app.deploying import (
+    compile_definition,
+    find_main_workflow,
+    load_catalog_for,
+    store_definition,
+    with_functions,
+)
 from wonder.definitions.faults import DefinitionRefused, Fault, has_errors
 from wonder.definitions.loading import Loaded
 from wonder.operations.declaring import Input, operation
 from wonder.operations.definition_files import DefinitionFile, FaultRecord, fault_records, read_definition
 from wonder.operations.outputs import Output
 from wonder.operations.permitting import Needs, NotAllowed
+from wonder.operations.workflow_records import WorkflowRecord, workflow_record
 from wonder.storage.deploying import Deployed
 
 
@@ -90,6 +97,8 @@ class DeployedFile(Output, frozen=True):
     warnings: list[FaultRecord]
     definitions: list[StoredDefinition] | UnsetType = UNSET
     schedules: list[StoredSchedule] | UnsetType = UNSET
+    workflow: WorkflowRecord | UnsetType = UNSET
+    """The workflow that the file is about, if it has one."""
 
 
 class Deployment(Output, frozen=True):
@@ -179,6 +188,7 @@ def allowed_for(loaded: Loaded, all_loaded: Collection[Loaded], allowed: Collect
 def _deployed_file(file: DefinitionFile, deployed: Deployed | None) -> DeployedFile:
     definitions: list[StoredDefinition] | UnsetType = UNSET
     schedules: list[StoredSchedule] | UnsetType = UNSET
+    workflow: WorkflowRecord | UnsetType = UNSET
     if deployed:
         versions = [*deployed.others, *(("workflow", workflow) for workflow in deployed.workflows)]
         definitions = [
@@ -187,6 +197,8 @@ def _deployed_file(file: DefinitionFile, deployed: Deployed | None) -> DeployedF
         ]
         if deployed.schedules:
             schedules = [StoredSchedule(name=name, changed=changed) for name, changed in deployed.schedules]
+        if found := find_main_workflow(deployed):
+            workflow = workflow_record(found)
     return DeployedFile(
         file=file.name,
         stored=deployed is not None,
@@ -194,4 +206,5 @@ def _deployed_file(file: DefinitionFile, deployed: Deployed | None) -> DeployedF
         warnings=fault_records(file.faults, "warning"),
         definitions=definitions,
         schedules=schedules,
+        workflow=workflow,
     )

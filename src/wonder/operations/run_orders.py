@@ -15,6 +15,7 @@ from wonder.coordinator.orders import ForkRun as ForkRun
 from wonder.coordinator.orders import PauseRun as PauseRun
 from wonder.coordinator.orders import ResumeRun as ResumeRun
 from wonder.coordinator.orders import RetryRun as RetryRun
+from wonder.coordinator.orders import RetryVersion as RetryVersion
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.run_records import RunSummary

@@ -14,6 +14,7 @@ from wonder.definitions.written import comparable_forms
 from wonder.language.values import encode_json, show_path
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
+from wonder.operations.workflow_records import WorkflowRecord, workflow_record
 from wonder.storage.bound_workflows import bound_definition
 from wonder.storage.listing import DefinitionSummary, list_versions
 from wonder.storage.named_lists import NamedFilter, list_named
@@ -144,6 +145,8 @@ class WorkflowDetails(Output, frozen=True):
     """Newest first."""
     written: str | UnsetType = UNSET
     """A phase workflow as its author wrote it, to the byte."""
+    workflow: WorkflowRecord | None = None
+    """The workflow of the project, as it is started; null for a definition that is asked for by its own name or id."""
 
 
 class ShowWorkflow(Input, frozen=True):
@@ -183,6 +186,7 @@ async def show_workflow(application: Application, given: ShowWorkflow) -> Workfl
         graph=_graph(written),
         triggers=[{"workflowId": one["workflowId"], "forEach": one.get("forEach")} for one in triggers],
         versions=[version_record(one) for one in versions],
+        workflow=workflow_record(written.workflow) if written.workflow else None,
     )
 
 
