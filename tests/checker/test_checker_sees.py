@@ -132,6 +132,25 @@ TABLE: list[tuple[str, str, str, Spoil]] = [
     ("declared", "line", "an event has an unknown type", change("line", "token_spawned", at(TYPE, "token_born"))),
     ("declared", "line", "an event has an unknown field", change("line", "node_completed", told(colour="red"))),
     ("declared", "line", "an event lacks a field", change("line", "workflow_completed", at(METADATA, {}))),
+    ("index", "failed", "an event is not found", sql("failed", "DELETE FROM indexed_events WHERE run_id = $1")),
+    (
+        "index",
+        "failed",
+        "an event is found in another project",
+        sql("failed", "UPDATE indexed_events SET project_id = 'x' WHERE run_id = $1"),
+    ),
+    (
+        "index",
+        "line",
+        "an event is found that is not there",
+        sql("line", "INSERT INTO indexed_events VALUES ($1, 999, 'p', 'node_failed', 1, NULL, NULL)"),
+    ),
+    (
+        "index",
+        "line",
+        "an event is found that every run has",
+        sql("line", "INSERT INTO indexed_events VALUES ($1, 1, 'p', 'workflow_started', 1, NULL, NULL)"),
+    ),
     ("end", "line", "it ends twice", append("line", "workflow_failed", error={"code": "X"})),
     ("end", "line", "something is behind its end", append("line", "context_updated", changes=[])),
     ("end", "line", "its row says another end", sql("line", "UPDATE runs SET status = 'cancelled' WHERE id = $1")),
@@ -463,7 +482,17 @@ async def test_a_context_that_is_not_the_one_of_the_events_is_reported(spoiler: 
 
 
 @pytest.mark.parametrize(
-    "table", ["tokens", "timers", "event_turns", "inbox_items", "event_waits", "trigger_firings", "triggered_runs"]
+    "table",
+    [
+        "tokens",
+        "timers",
+        "event_turns",
+        "indexed_events",
+        "inbox_items",
+        "event_waits",
+        "trigger_firings",
+        "triggered_runs",
+    ],
 )
 async def test_rows_of_runs_that_are_not_there_are_reported(spoiler: Spoiler, table: str) -> None:
     await spoiler.sql(f"UPDATE {table} SET run_id = 'gone' WHERE run_id = (SELECT min(run_id) FROM {table})")

@@ -198,3 +198,35 @@ def test_only_statuses_that_there_are_can_be_asked_for(database: str, capsys: py
     status, printed = command(capsys, "runs", "list", "--status", "runing")
     assert status == 2
     assert "'queued', 'running', 'waiting', 'paused', 'completed', 'failed', 'cancelled'" in printed
+
+
+def test_evt_1_events_are_found_in_a_run_and_across_runs(
+    database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = {"kind": "assert", "implementation": {"expr": "input.ok"}}
+    nodes = {"begin": {"action": NOTHING}, "check": {"action": check}}
+    write("checked", nodes, ("begin", "check"))
+    definition = json.loads(Path("checked.json").read_text())
+    definition["workflow"]["input_schema"] = {"type": "object", "properties": {"ok": {"type": "integer"}}}
+    Path("checked.json").write_text(json.dumps(definition))
+    ids = [run_json(capsys, "run", "checked.json", "--input", told)["run_id"] for told in ('{"ok": 1}', '{"ok": 0}')]
+    found = run_json(capsys, "runs", "events", "--type", "node_failed", "--type", "workflow_completed")
+    assert [(one["run_id"], one["event_type"]) for one in found] == [
+        (ids[1], "node_failed"),
+        (ids[0], "workflow_completed"),
+    ]
+    status, printed = command(capsys, "runs", "events", "--node", "check", "--type", "node_failed", "--since", "1h")
+    assert (status, printed.startswith(f"run {ids[1]}\n")) == (0, True)
+    assert "a node failed: ASSERTION_FAILED" in printed
+    assert command(capsys, "runs", "events", "--until", "1h") == (0, "no event matches\n")
+    token = found[0]["token_id"]
+    of_token = run_json(capsys, "runs", "events", "--token", token)
+    in_run = run_json(capsys, "runs", "events", ids[1], "--token", token)
+    assert [one["sequence_number"] for one in of_token] == [one["sequence_number"] for one in reversed(in_run)]
+    assert {one["node"] for one in in_run} == {"check"}
+    assert len(run_json(capsys, "runs", "events", "--limit", "3")) == 3
+    monkeypatch.setattr("wonder.cli.run_events._FOUND_SHOWN", 2)
+    assert "these are the newest 2; --limit N shows more" in command(capsys, "runs", "events")[1]
+    status, printed = command(capsys, "runs", "events", "--after", "3")
+    assert (status, "name the run, or use --since" in printed) == (2, True)
+    assert "did you mean 'node_failed'?" in command(capsys, "runs", "events", "--type", "node_faild")[1]

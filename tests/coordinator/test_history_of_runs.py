@@ -16,8 +16,9 @@ from wonder.objects.opening import open_objects
 from wonder.objects.store import read_whole
 from wonder.observe.event_messages import message_of
 from wonder.observe.time_travel import EventNotThere
+from wonder.operations.run_events import EventsOfRun, list_events
 from wonder.operations.run_history import ExecutionRecord, HistoryOfRun, show_history
-from wonder.operations.runs import ContextOfRun, EventsOfRun, list_events, show_context
+from wonder.operations.runs import ContextOfRun, show_context
 from wonder.storage.artifacts import load_artifact
 
 # Of these, the message tells a field that they always have.

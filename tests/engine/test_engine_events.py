@@ -9,7 +9,7 @@ import pytest
 from support.declared_events import assert_declared
 from support.engine_runs import Player, append, workflow
 from support.events_page import PAGE, page
-from wonder.checker.events import DECLARED
+from wonder.checker.events import DECLARED, NOT_INDEXED
 from wonder.checker.fold import TAKERS
 from wonder.checker.fold import UNCHANGING as UNCHANGING_FOR_THE_CHECKER
 from wonder.definitions.records.workflows import Trigger
@@ -32,6 +32,7 @@ from wonder.engine.fork import fork, snapshot_at
 from wonder.engine.limits import Limits
 from wonder.engine.replay import FOLDED, UNCHANGING, UnknownEvent, fold
 from wonder.engine.triggers import compile_triggers
+from wonder.storage.runs.indexed_events import ROUTINE
 
 TASK: dict[str, Any] = {}
 WRITES = {"output": {"state.x": "$.x"}}
@@ -187,6 +188,7 @@ def test_evt_2_every_declared_type_is_folded_or_said_to_change_nothing() -> None
 
 def test_evt_1_the_checkers_own_list_is_the_same() -> None:
     assert {name: (one.required, one.optional) for name, one in EVENTS.items()} == DECLARED
+    assert NOT_INDEXED == ROUTINE
     assert TAKERS.keys() | UNCHANGING_FOR_THE_CHECKER == DECLARED.keys()
     assert not TAKERS.keys() & UNCHANGING_FOR_THE_CHECKER
 

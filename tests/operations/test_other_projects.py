@@ -43,6 +43,7 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "definitions.schema": [{}],
     "definitions.validate": [{"files": [{"text": FILE}]}],
     "engine.status": [{}, {"run_ids": [RUN]}],
+    "events.find": [{}, {"types": ["human_input_requested", "workflow_failed", "artifact_written"]}],
     "events.send": [{"event": "something"}],
     "inbox.answer": [{"item_id": ITEM, "answer": {}}],
     "inbox.list": [{}],

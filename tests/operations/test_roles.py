@@ -38,6 +38,7 @@ NEEDED = {
     definitions.schema viewer project
     definitions.validate viewer project
     engine.status viewer project
+    events.find viewer project
     events.send operator project
     inbox.answer operator project
     inbox.list viewer project

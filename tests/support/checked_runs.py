@@ -13,6 +13,7 @@ from wonder.actions.protocol import ActionFailed
 from wonder.app.application import Application
 from wonder.app.results import Run
 from wonder.checker.checking import Count, check_runs
+from wonder.checker.events import NOT_INDEXED
 from wonder.checker.violations import Violation
 from wonder.storage.opening import open_store
 from wonder.storage.store import Store, Value
@@ -269,6 +270,14 @@ class Spoiler:
             row = (run_id, events[0][SEQUENCE], events[-1][SEQUENCE], json.dumps(events))
             await transaction.run(
                 "INSERT INTO event_turns (run_id, first, last, events) VALUES ($1, $2, $3, $4)", [row]
+            )
+            # They are found as they are now: that is not what is to be spoilt.
+            await transaction.run("DELETE FROM indexed_events WHERE run_id = $1", [(run_id,)])
+            found = {event[SEQUENCE]: (event[TYPE], *event[3:6]) for event in events if event[TYPE] not in NOT_INDEXED}
+            await transaction.run(
+                "INSERT INTO indexed_events (run_id, sequence, type, at_ms, node_id, token_id, project_id)"
+                " SELECT $1, $2, $3, $4, $5, $6, project_id FROM runs WHERE id = $1",
+                [(run_id, sequence, *told) for sequence, told in found.items()],
             )
 
     async def change(self, name: str, type: str, change: Callable[[Event], object], which: int = 0) -> None:

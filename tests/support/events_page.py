@@ -14,8 +14,10 @@ _HEAD = """\
 # Events
 
 Everything that happens in a run is recorded as an event, in the same commit as the change itself
-([EVT-1](../rules/events.md)). `wonder runs events RUN` lists them; `wonder query` reads them with SQL, from `events`
-or, with readable times, `event_log` ([query](query.md)). With `--json` every event has
+([EVT-1](../rules/events.md)). `wonder runs events RUN` lists them, and `wonder runs events --type TYPE --since 2h`
+finds those of all runs; `--node`, `--token` and `--until` narrow both (operations `runs.events`, `events.find`).
+`wonder query` reads them with SQL, from `events` or, with readable times, `event_log` ([query](query.md)). With
+`--json` every event has
 
 | field | what it is |
 |---|---|

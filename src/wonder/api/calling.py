@@ -185,7 +185,7 @@ def _whose(request: Request) -> str:
 async def _streamed(one: Stream[Any, Any], request: Request, given: Any) -> StreamedAnswer:
     if one.name == "artifacts.content":
         return await _content(request, one(request.application, given))
-    if one.name == "runs.events" and given.limit is None:
+    if one.name in ("runs.events", "events.find") and given.limit is None:
         given = replace(given, limit=EVENTS_MAX)
     return StreamedAnswer(_items(one(request.application, given)), JSON)
 

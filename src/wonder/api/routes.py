@@ -29,6 +29,7 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "definitions.schema": "GET /definitions/schema",
     "definitions.validate": "POST /definitions/validate",
     "engine.status": "GET /engine",
+    "events.find": "GET /events",
     "events.send": "POST /events",
     "inbox.answer": "POST /inbox/{item_id}/answer",
     "inbox.list": "GET /inbox",

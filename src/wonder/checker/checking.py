@@ -8,7 +8,7 @@ from typing import Final
 from wonder.checker.conservation import check_conservation
 from wonder.checker.contexts import check_context
 from wonder.checker.definitions import Definition, load_definition
-from wonder.checker.events import check_declared
+from wonder.checker.events import check_declared, check_index
 from wonder.checker.families import check_children, check_parent
 from wonder.checker.fan_in import check_joins, check_merges
 from wonder.checker.fan_out import check_fan_outs, check_max_parallel
@@ -32,6 +32,7 @@ _UNREADABLE: Final = (KeyError, IndexError, TypeError, ValueError, AttributeErro
 
 OF_EVENTS: Final[tuple[Callable[[StoredRun], Iterator[Violation]], ...]] = (
     check_declared,
+    check_index,
     check_sequence,
     check_end,
     check_tokens,

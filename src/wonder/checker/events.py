@@ -62,6 +62,15 @@ _FIELDS: Final[dict[str, str]] = {
 }
 
 
+# Types that no row is written for by which they are found across runs: each node or each run has them.
+_ROUTINE: Final = """
+    workflow_queued workflow_started workflow_waiting workflow_completed context_snapshot token_spawned
+    token_dispatched token_suspended token_resumed token_completed token_cancelled node_started node_completed
+    transitions_evaluated fan_out_started fan_in_waiting fan_in_completed context_updated timer_set timer_fired
+"""
+NOT_INDEXED: Final = frozenset(_ROUTINE.split())
+
+
 def _declared(fields: str) -> Declared:
     names = fields.split()
     return Declared(
@@ -89,3 +98,22 @@ def check_declared(run: StoredRun) -> Iterator[Violation]:
             if found:
                 message = f"event {event.sequence} ({event.type}) {what} {', '.join(sorted(found))}"
                 yield Violation("declared", run.id, message)
+
+
+def check_index(run: StoredRun) -> Iterator[Violation]:
+    """Compare the rows by which events are found across runs with the events."""
+    found = {
+        int(row["sequence"]): (row["project_id"], row["type"], row["at_ms"], row["node_id"], row["token_id"])
+        for row in run.indexed_events
+    }
+    for event in run.events:
+        row = found.pop(event.sequence, None)
+        if event.type in NOT_INDEXED:
+            if row is not None:
+                yield Violation(
+                    "index", run.id, f"event {event.sequence} ({event.type}) is indexed, and no such type is"
+                )
+        elif row != (run.row["project_id"], event.type, event.at_ms, event.node_id, event.token_id):
+            yield Violation("index", run.id, f"event {event.sequence} ({event.type}) is indexed as {row}")
+    for number in found:
+        yield Violation("index", run.id, f"event {number} is indexed, and is not there")

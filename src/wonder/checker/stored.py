@@ -51,6 +51,8 @@ class StoredRun:
     events: list[Event] = field(default_factory=list)
     event_rows: list[tuple[int, int, int | None]] = field(default_factory=list)
     """The numbers of the first and last event in each row, and the tokens made until then where it says so."""
+    indexed_events: list[Fields] = field(default_factory=list)
+    """The rows by which events are found across runs."""
     tokens: list[Fields] = field(default_factory=list)
     groups: list[Fields] = field(default_factory=list)
     branches: list[Fields] = field(default_factory=list)
@@ -94,6 +96,7 @@ async def _load(reader: Reader, run_id: str) -> StoredRun:
         for first, last, made in await reader.fetch("checker_event_rows", run_id)
     ]
     run.events = [_event(cells) for cells in await reader.fetch("checker_events", run_id)]
+    run.indexed_events = await _rows(reader, "checker_indexed_events", run_id)
     run.tokens = await _rows(reader, "checker_tokens", run_id)
     run.groups = await _rows(reader, "checker_groups", run_id)
     run.branches = await _rows(reader, "checker_branches", run_id)

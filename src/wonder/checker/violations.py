@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 RULES: Final[dict[str, str]] = {
     "sequence": "EVT-1: event numbers begin with 1 and have no gaps; no event belongs to a later step than its own",
     "declared": "EVT-1: an event has one of the declared types, with the fields of that type and no others",
+    "index": "EVT-1: each event of a type that is looked for across runs has a row by which it is found, no other has",
     "end": "INV-1, CTL-18: a run has one final status, one event says so, and only late results and triggers follow",
     "tokens": "CTL-1: a token is made once, ends once, and nothing leaves a final status",
     "conservation": "CTL-3, CTL-4: a token that completes goes on in exactly one way, and no token comes from nowhere",

@@ -12,14 +12,13 @@ from pathlib import Path
 
 from wonder.app.application import Application
 from wonder.app.callers import local_caller
-from wonder.cli import retrying, run_history
+from wonder.cli import retrying, run_events, run_history
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.opening import open_app, open_wonder
-from wonder.cli.output import JsonList, color, print_output
+from wonder.cli.output import color, print_output
 from wonder.cli.own_output import functions_print_to_stderr
 from wonder.cli.report import follow_run
 from wonder.cli.run_details import print_details
-from wonder.cli.run_events import print_event
 from wonder.cli.run_lists import add_filter_options, list_runs
 from wonder.cli.settings import (
     add_modules_option,
@@ -33,7 +32,6 @@ from wonder.cli.settings import (
 from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_command, add_json_option, add_page_options, add_wait_option
 from wonder.language.values import parse_json
-from wonder.operations.outputs import as_json
 from wonder.operations.run_orders import (
     CancelRun,
     ForkRun,
@@ -46,9 +44,7 @@ from wonder.operations.run_orders import (
 )
 from wonder.operations.runs import (
     ContextOfRun,
-    EventsOfRun,
     OneRun,
-    list_events,
     show_context,
     show_run,
     verify_run,
@@ -63,7 +59,6 @@ def configure(parser: ArgumentParser) -> None:
     add_page_options(listing)
     for name, text, details in (
         ("show", "show a run: its nodes, its result, and what it waits for", ""),
-        ("events", "show the events of a run, in order", ""),
         ("history", "show each execution of a node: its input, its output, and every attempt with its error", ""),
         ("context", "show the input, state and output of a run", ""),
         ("cancel", "cancel a run and everything that is active in it", ""),
@@ -97,11 +92,9 @@ def configure(parser: ArgumentParser) -> None:
         )
     )
     run_history.configure(commands.choices["history"])
-    events = commands.choices["events"]
-    events.add_argument(
-        "--after", metavar="EVENT", type=int, default=0, help="show only events after the one with this number"
+    run_events.configure(
+        add_command(commands, "events", "show the events of a run, or find events of all runs", run_events.DETAILS)
     )
-    events.add_argument("--limit", metavar="N", type=int, help="show at most this many events (default: all)")
     commands.choices["context"].add_argument(
         "--at", metavar="EVENT", type=int, help="show it as it was after the event with this number"
     )
@@ -177,18 +170,6 @@ async def _show(app: Application, given: Namespace) -> int:
     return 0
 
 
-async def _events(app: Application, given: Namespace) -> int:
-    shown = JsonList() if given.json else None
-    async for event in list_events(app, EventsOfRun(run_id=given.run_id, after=given.after, limit=given.limit)):
-        if shown is not None:
-            shown.add(as_json(event))
-        else:
-            print_event(event)
-    if shown is not None:
-        shown.end()
-    return 0
-
-
 async def _context(app: Application, given: Namespace) -> int:
     print_output(await show_context(app, ContextOfRun(run_id=given.run_id, at=given.at)))
     return 0
@@ -212,7 +193,7 @@ async def _order(wonder: Application, given: Namespace) -> None:
 _LOOKS = {
     "list": list_runs,
     "show": _show,
-    "events": _events,
+    "events": run_events.show,
     "history": run_history.show,
     "context": _context,
     "verify": _verify,

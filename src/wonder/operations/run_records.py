@@ -203,6 +203,12 @@ class EventRecord(Output, frozen=True):
     cost_usd: float | None
 
 
+class FoundEvent(EventRecord, frozen=True, kw_only=True):
+    """One event of any run of the project."""
+
+    run_id: str
+
+
 def summary_of(header: RunHeader, workflow: str) -> RunSummary:
     """Give a run as lists show it."""
     return RunSummary(**summary_fields(header, workflow))

@@ -1,6 +1,5 @@
-"""Runs: one in full, its events and context, and whether its events add up."""
+"""Runs: one in full, its context, and whether its events add up."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 from msgspec import UNSET
@@ -9,15 +8,13 @@ from msgspec.structs import replace
 from wonder.app.application import Application
 from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.records.graph import WorkflowDef
-from wonder.observe.event_messages import message_of
 from wonder.observe.time_travel import run_at
 from wonder.observe.verify import verify_run as verify
-from wonder.operations.declaring import Input, operation, stream
+from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.run_records import (
     AwaitedEvent,
     ChildRun,
-    EventRecord,
     FailureReason,
     RunDetails,
     RunSummary,
@@ -34,8 +31,8 @@ from wonder.storage.runs.headers import RunHeader, child_statuses, count_childre
 from wonder.storage.runs.loading import load_context
 from wonder.storage.runs.own_runs import load_own_run
 from wonder.storage.runs.progress import awaited_events, count_tokens, open_questions
-from wonder.storage.runs.reading import StoredToken, each_event, tokens_of_run
-from wonder.storage.runs.tallies import Execution, Tally, attempts_in, input_of_run, tally_run
+from wonder.storage.runs.reading import StoredToken, tokens_of_run
+from wonder.storage.runs.tallies import Execution, Tally, input_of_run, tally_run
 from wonder.storage.schedules import find_schedule
 from wonder.storage.spending import calls_full_until
 from wonder.storage.tenancy import load_project
@@ -85,42 +82,6 @@ async def show_run(application: Application, given: OneRun) -> RunDetails:
         triggers=[trigger_record(firing) for firing in triggered.triggers],
         triggered_run_ids=triggered.run_ids,
     )
-
-
-class EventsOfRun(Input, frozen=True):
-    """Which events of a run."""
-
-    run_id: str
-    after: int = 0
-    """Begin after the event with this number."""
-    limit: int | None = None
-    """At most this many; all if it is null."""
-
-
-@stream("runs.events", role="viewer")
-async def list_events(application: Application, given: EventsOfRun) -> AsyncIterator[EventRecord]:
-    """Give all that happened in a run, in order."""
-    header = await find_run(application, given.run_id)
-    definition = await application.definition(header.workflow_def_id, header.workflow_version)
-    refs = {node.id: node.ref for node in definition.nodes}
-    recorded_ms = 0
-    async for event in each_event(application.store, header.id, after=given.after, limit=given.limit):
-        recorded_ms = max(recorded_ms, event.at_ms)
-        ends_node = event.type in ("node_completed", "node_failed")
-        yield EventRecord(
-            sequence_number=event.sequence,
-            event_type=event.type,
-            timestamp=event.at_ms,
-            recorded_ms=recorded_ms,
-            message=message_of(event.type, event.metadata),
-            node=refs.get(event.node_id) if event.node_id else None,
-            token_id=event.token_id,
-            path_id=event.path_id,
-            metadata=event.metadata,
-            attempts=attempts_in(event.metadata) if ends_node else None,
-            llm_tokens=event.tokens,
-            cost_usd=event.cost_usd,
-        )
 
 
 class RunContext(Output, frozen=True):

@@ -25,6 +25,7 @@ _CLEANED_AT_ONCE: Final = 10
 
 TABLES_OF_RUNS: Final = (
     "event_turns",
+    "indexed_events",
     "tokens",
     "run_branches",
     "run_groups",

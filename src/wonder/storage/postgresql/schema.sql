@@ -1042,3 +1042,19 @@ CREATE TABLE server_keys (
     name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     value BYTEA NOT NULL
 );
+
+-- Events of the types that people look for across runs, by type and time (EVT-1). What every node and every run has is left
+-- out: a row for each would cost every node more than all that it is found by (storage/runs/indexed_events.py).
+CREATE TABLE indexed_events (
+    run_id TEXT COLLATE "C" NOT NULL,
+    sequence BIGINT NOT NULL,
+    project_id TEXT COLLATE "C" NOT NULL,
+    type TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    node_id TEXT COLLATE "C",
+    token_id TEXT COLLATE "C",
+    PRIMARY KEY (run_id, sequence)
+);
+CREATE INDEX indexed_events_type ON indexed_events (project_id, type, at_ms, run_id, sequence);
+-- All other events are found by the runs that were under way at a time.
+CREATE INDEX runs_ended ON runs (project_id, completed_ms, id) WHERE completed_ms IS NOT NULL;

@@ -44,6 +44,7 @@ from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import to_json_or_null
 from wonder.storage.runs.event_rows import EventRows
 from wonder.storage.runs.headers import RunHeader
+from wonder.storage.runs.indexed_events import INDEXED, index_row
 from wonder.storage.runs.metric_rows import MetricRows
 from wonder.storage.runs.outside import OutsideEvent
 from wonder.storage.runs.records import NewRun, Recorded
@@ -56,6 +57,8 @@ from wonder.storage.runs.wait_rows import TELLING, WaitRows
 from wonder.storage.store import Entry, Row, Value
 
 Take = Callable[[Any, Recorded, Any, int], None]
+# Events that more is written of than themselves: looked for once, as most are none of them.
+_HEARD = TELLING | INDEXED
 
 
 class Batch:
@@ -70,6 +73,7 @@ class Batch:
         self._metrics_if_any: MetricRows | None = None
         self._triggers_if_any: TriggerRows | None = None
         self._events = EventRows()
+        self._indexed: list[Row] = []
         self._snapshots: list[Row] = []
         self._answers: list[Row] = []
         self._extensions: list[Entry] = []
@@ -123,8 +127,8 @@ class Batch:
         for decision in decisions:
             if type(decision) is RecordEvent:
                 events.append(decision)
-                if decision.type in TELLING:
-                    self._waits.hear(record, decision)
+                if decision.type in _HEARD:
+                    self._hear(record, decision)
             else:
                 take = takers.get(type(decision))
                 if take is not None:
@@ -142,12 +146,14 @@ class Batch:
         self.is_empty = False
         self._end_all(header.id, CANCELLED, now_ms, keeps_input=keeps_input)
         self._events.add_unloaded(header, events)
+        self._index(header.project_id, header.id, events)
         self._runs.end(header.id, end, now_ms)
 
     def pause_unloaded(self, header: RunHeader, event: RecordEvent, reason: str, left_ms: int | None) -> None:
         """Add that a run which is not in memory is paused; its workflow's timer goes with it."""
         self.is_empty = False
         self._events.add_unloaded(header, [event])
+        self._index(header.project_id, header.id, [event])
         self._runs.pause(header.id, reason, left_ms)
         self._waits.drop_timer(header.id, WORKFLOW_TIMER)
 
@@ -200,6 +206,8 @@ class Batch:
         if self._waits_if_any is not None:
             entries += self._waits_if_any.entries()
         entries += self._events.entries()
+        if self._indexed:
+            entries.append(("insert_indexed_events", self._indexed))
         entries += self._runs.context_entries()
         if self._snapshots:
             entries.append(("put_snapshot", self._snapshots))
@@ -233,6 +241,15 @@ class Batch:
             or self._extensions
             or self._others
         )
+
+    def _hear(self, record: Recorded, event: RecordEvent) -> None:
+        if event.type in TELLING:
+            self._waits.hear(record, event)
+        if event.type in INDEXED:
+            self._indexed.append(index_row(record.project_id, record.id, event))
+
+    def _index(self, project_id: str, run_id: str, events: Sequence[RecordEvent]) -> None:
+        self._indexed += [index_row(project_id, run_id, event) for event in events if event.type in INDEXED]
 
     def _adopt(self, record: Recorded, decision: AdoptSnapshot, now_ms: int) -> None:
         snapshot = decision.snapshot

@@ -19,6 +19,10 @@ SELECT 'events' AS kind, run_id FROM (SELECT DISTINCT run_id FROM event_turns) A
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
     AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
 UNION ALL
+SELECT 'indexed_events' AS kind, run_id FROM (SELECT DISTINCT run_id FROM indexed_events) AS t
+WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
+    AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
+UNION ALL
 SELECT 'timers' AS kind, run_id FROM (SELECT DISTINCT run_id FROM timers) AS t
 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = t.run_id)
     AND NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = t.run_id)
@@ -55,6 +59,9 @@ SELECT first, last, tokens_made FROM event_turns WHERE run_id = $1 ORDER BY firs
 -- name: checker_events
 SELECT sequence, step, type, at_ms, node_id, token_id, path_id, metadata FROM events
 WHERE run_id = $1 ORDER BY sequence;
+
+-- name: checker_indexed_events
+SELECT sequence, project_id, type, at_ms, node_id, token_id FROM indexed_events WHERE run_id = $1 ORDER BY sequence;
 
 -- name: checker_tokens
 SELECT * FROM tokens WHERE run_id = $1 ORDER BY born, id;
