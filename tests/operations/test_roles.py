@@ -17,9 +17,13 @@ NEEDED = {
     for name, role, reach in (
         line.split()
         for line in """
+    actions.archive author project
     actions.list viewer project
+    actions.restore author project
     actions.show viewer project
+    artifact_types.archive author project
     artifact_types.list viewer project
+    artifact_types.restore author project
     artifact_types.show viewer project
     artifacts.content viewer project
     artifacts.list viewer project
@@ -48,20 +52,28 @@ NEEDED = {
     keys.revoke admin project
     kinds.list viewer project
     kinds.show viewer project
+    libraries.archive author workspace
+    libraries.archive_public admin server
     libraries.create author workspace
     libraries.create_public admin server
     libraries.list viewer project
+    libraries.restore author workspace
+    libraries.restore_public admin server
     libraries.show viewer project
     logs.follow viewer project
     logs.list viewer project
     mcp.allow admin workspace
     mcp.approvals viewer project
+    mcp.archive author project
     mcp.forget admin workspace
     mcp.list viewer project
+    mcp.restore author project
     mcp.tools author project
     metrics.prometheus viewer project
     metrics.show viewer project
+    models.archive author project
     models.list viewer project
+    models.restore author project
     models.show viewer project
     projects.archive admin workspace
     projects.create admin workspace
@@ -69,7 +81,9 @@ NEEDED = {
     projects.rename admin workspace
     projects.restore admin workspace
     projects.show viewer workspace
+    prompts.archive author project
     prompts.list viewer project
+    prompts.restore author project
     prompts.show viewer project
     query.functions operator server
     query.run operator server
@@ -109,10 +123,14 @@ NEEDED = {
     settings.set admin project
     settings.show viewer project
     system.diagnose admin server
+    tasks.archive author project
     tasks.list viewer project
+    tasks.restore author project
     tasks.show viewer project
+    vectors.archive author project
     vectors.index operator project
     vectors.list viewer project
+    vectors.restore author project
     vectors.show viewer project
     workflows.archive author project
     workflows.bind author project

@@ -120,13 +120,13 @@ async def test_a_workflow_needs_its_pinned_version_or_any_at_all(store: Store, h
     async with store.transaction() as transaction:
         latest = await put_resource(transaction, workflow("latest", home.project_id, flow.id))
         pinned = await put_resource(transaction, workflow("pinned", home.project_id, flow.id, pinned_version=2))
-    assert await users_of(store, WorkflowDef, flow.id, 2) == ["workflow binding pinned@2"]
+    assert await users_of(store, WorkflowDef, flow.id, 2) == ["workflow pinned@2"]
     assert await archive(store, WorkflowDef, flow.id, 1) == 1
     assert await archive(store, WorkflowDef, flow.id, 3) == 1
-    both = ["workflow binding pinned@2", "workflow binding latest"]
+    both = ["workflow pinned@2", "workflow latest"]
     assert await users_of(store, WorkflowDef, flow.id) == both
     await retire(store, Workflow, pinned.record.id)
-    assert await users_of(store, WorkflowDef, flow.id, 2) == ["workflow binding latest"]
+    assert await users_of(store, WorkflowDef, flow.id, 2) == ["workflow latest"]
     await retire(store, Workflow, latest.record.id)
     assert await archive(store, WorkflowDef, flow.id) == 1
 

@@ -247,7 +247,7 @@ async def test_res_5_the_refusal_tells_how_many_runs_there_are_and_how_to_go_on(
     with pytest.raises(InUse) as refused:
         await archive(store, WorkflowDef, flow.id)
     assert str(refused.value) == (
-        f"workflow 'flow' is used by workflow binding flow and needed by 1 live run ({runs[0]}); "
+        f"workflow 'flow' is used by workflow flow and needed by 1 live run ({runs[0]}); "
         "archive or change those first, and wait until the runs have ended, or cancel them"
     )
 

@@ -77,7 +77,7 @@ async def test_rows_that_point_nowhere_are_found(store: Store, home: Home, flow:
     assert [finding.code for finding in findings] == ["ORPHAN"] * 2
     assert [finding.message.split(" points")[0] for finding in findings] == [
         f"initial node of workflow {flow.id}",
-        "workflow binding w",
+        "workflow w",
     ]
 
 

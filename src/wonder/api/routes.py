@@ -18,9 +18,13 @@ IN_PROJECT: Final = "/v1/projects/{project}"
 
 # Of a project.
 PROJECT_ROUTES: Final[dict[str, str]] = {
+    "actions.archive": "POST /action-defs/{name}/archive",
     "actions.list": "GET /action-defs",
+    "actions.restore": "POST /action-defs/{name}/restore",
     "actions.show": "GET /action-defs/{name}",
+    "artifact_types.archive": "POST /artifact-types/{name}/archive",
     "artifact_types.list": "GET /artifact-types",
+    "artifact_types.restore": "POST /artifact-types/{name}/restore",
     "artifact_types.show": "GET /artifact-types/{name}",
     "artifacts.content": "GET /artifacts/{artifact_id}/content",
     "artifacts.list": "GET /artifacts",
@@ -40,12 +44,18 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "kinds.list": "GET /kinds",
     "kinds.show": "GET /kinds/{kind}",
     "logs.list": "GET /logs",
+    "mcp.archive": "POST /mcp-servers/{name}/archive",
     "mcp.list": "GET /mcp-servers",
+    "mcp.restore": "POST /mcp-servers/{name}/restore",
     "mcp.tools": "POST /mcp-servers/{server}/tools",
     "metrics.show": "GET /metrics",
+    "models.archive": "POST /model-profiles/{name}/archive",
     "models.list": "GET /model-profiles",
+    "models.restore": "POST /model-profiles/{name}/restore",
     "models.show": "GET /model-profiles/{name}",
+    "prompts.archive": "POST /prompt-specs/{name}/archive",
     "prompts.list": "GET /prompt-specs",
+    "prompts.restore": "POST /prompt-specs/{name}/restore",
     "prompts.show": "GET /prompt-specs/{name}",
     "retention.preview": "GET /retention",
     "runs.cancel": "POST /runs/{run_id}/cancel",
@@ -79,10 +89,14 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "secrets.set": "PUT /secrets/{name}",
     "settings.set": "PUT /settings/{key}",
     "settings.show": "GET /settings",
+    "tasks.archive": "POST /task-defs/{name}/archive",
     "tasks.list": "GET /task-defs",
+    "tasks.restore": "POST /task-defs/{name}/restore",
     "tasks.show": "GET /task-defs/{name}",
     "vectors.index": "POST /vector-indexes/{name}/index",
+    "vectors.archive": "POST /vector-indexes/{name}/archive",
     "vectors.list": "GET /vector-indexes",
+    "vectors.restore": "POST /vector-indexes/{name}/restore",
     "vectors.show": "GET /vector-indexes/{name}",
     "workflows.archive": "POST /workflows/{name}/archive",
     "workflows.bind": "PUT /workflows/{name}/definition",
@@ -98,8 +112,10 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
 }
 # Of the caller's workspace. A key that is limited to a project reaches none of them.
 WORKSPACE_ROUTES: Final[dict[str, str]] = {
+    "libraries.archive": "POST /libraries/{name}/archive",
     "libraries.create": "POST /libraries",
     "libraries.list": "GET /libraries",
+    "libraries.restore": "POST /libraries/{name}/restore",
     "libraries.show": "GET /libraries/{name}",
     "projects.archive": "POST /projects/{name}/archive",
     "projects.create": "POST /projects",
@@ -113,7 +129,9 @@ WORKSPACE_ROUTES: Final[dict[str, str]] = {
 # Of the whole server. A key that is limited to a workspace reaches none of them.
 SERVER_ROUTES: Final[dict[str, str]] = {
     "definitions.deploy_public": "POST /public-definitions/deploy",
+    "libraries.archive_public": "POST /public-libraries/{name}/archive",
     "libraries.create_public": "POST /public-libraries",
+    "libraries.restore_public": "POST /public-libraries/{name}/restore",
     "retention.apply": "POST /retention/apply",
     "secrets.rotate": "POST /secret-keys/rotate",
     "system.diagnose": "GET /diagnosis",

@@ -15,7 +15,7 @@ from textwrap import fill
 from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_json, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
-from wonder.cli.stored import StoredCommands, add_filter_options, is_filtered
+from wonder.cli.stored import ARCHIVING, StoredCommands, add_filter_options, is_filtered
 from wonder.cli.subcommands import add_command, add_json_option
 from wonder.errors import WonderError
 from wonder.language.values import encode_json
@@ -27,11 +27,11 @@ _STORED = StoredCommands(ACTIONS)
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take list or show."""
+    """Take one of the commands."""
     parser.set_defaults(
         json=False, db=None, workspace=None, project=None, name=None, tag=None, archived=False, limit=50, cursor=None
     )
-    commands = parser.add_subparsers(dest="command", metavar="list | show")
+    commands = parser.add_subparsers(dest="command", metavar="list | show | archive | restore")
     listing = add_command(
         commands,
         "list",
@@ -43,10 +43,13 @@ def configure(parser: ArgumentParser) -> None:
     show.add_argument("name", metavar="KIND | NAME[@VERSION]", help="a kind, such as http_request, or a stored action")
     add_json_option(show)
     add_project_options(show)
+    _STORED.add_archiving_to(commands)
 
 
 def run(given: Namespace) -> int:
     """Run one of the commands."""
+    if given.command in ARCHIVING:
+        return _STORED.run(given)
     return asyncio.run(_show(given) if given.command == "show" else _list(given))
 
 

@@ -19,17 +19,21 @@ from wonder.cli.approving import add_allow_mcp_option, approve_commands, unappro
 from wonder.cli.opening import open_app
 from wonder.cli.output import color, print_json, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
-from wonder.cli.subcommands import add_command, add_json_option, add_page_options
+from wonder.cli.stored import ARCHIVING, add_archiving_commands, print_archived
+from wonder.cli.subcommands import add_archived_option, add_command, add_json_option, add_page_options
 from wonder.language.schemas import describe
+from wonder.operations.archiving import OneNamed
 from wonder.operations.mcp_servers import (
     ListServers,
     OneServer,
     ServerRecord,
     ServerTools,
     ServerUnreachable,
+    archive_server,
     ascii_json,
     list_servers,
     list_tools,
+    restore_server,
 )
 
 _SUMMARY = 70
@@ -37,9 +41,11 @@ _SUMMARY = 70
 
 def configure(parser: ArgumentParser) -> None:
     """Take the command."""
-    commands = parser.add_subparsers(dest="command", required=True, metavar="list | tools | approvals | allow | forget")
+    metavar = "list | tools | approvals | allow | forget | archive | restore"
+    commands = parser.add_subparsers(dest="command", required=True, metavar=metavar)
     listing = add_command(commands, "list", "list the MCP servers of the project, without starting them")
     add_page_options(listing)
+    add_archived_option(listing)
     tools = add_command(commands, "tools", "connect to a server and show its tools")
     tools.add_argument("server", metavar="SERVER", help="the name or id of the server")
     add_allow_mcp_option(tools)
@@ -55,6 +61,7 @@ def configure(parser: ArgumentParser) -> None:
     for command in (listing, tools, approvals, allow, forget):
         add_json_option(command)
         add_project_options(command)
+    add_archiving_commands(commands, "server", "SERVER")
 
 
 def run(given: Namespace) -> int:
@@ -68,6 +75,10 @@ async def _run(given: Namespace) -> int:
     async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
         if given.command in ("approvals", "allow", "forget"):
             return await mcp_approvals.run(app, given)
+        if given.command in ARCHIVING:
+            does = archive_server if given.command == "archive" else restore_server
+            print_archived(await does(app, OneNamed(name=given.name)), "MCP server", given)
+            return 0
         if given.command == "list":
             await _list(app, given)
             return 0
@@ -83,11 +94,12 @@ async def _run(given: Namespace) -> int:
 
 
 async def _list(app: Application, given: Namespace) -> None:
-    page = await list_servers(app, ListServers(limit=given.limit, cursor=given.cursor))
+    page = await list_servers(app, ListServers(archived=given.archived, limit=given.limit, cursor=given.cursor))
     if given.json:
         print_output(page)
     elif not page.servers:
-        print("no MCP servers yet; define them in a file, under mcp_servers")
+        none = "no MCP servers yet; define them in a file, under mcp_servers"
+        print("no archived MCP servers" if given.archived else none)
     else:
         print_table(
             ["NAME", "TRANSPORT", "COMMAND OR URL", "ALLOWED", "APPROVED HERE"],
@@ -97,7 +109,7 @@ async def _list(app: Application, given: Namespace) -> None:
             ],
         )
         if page.cursor:
-            print(f"more: wonder mcp list --cursor {page.cursor}")
+            print(f"more: wonder mcp list{' --archived' if given.archived else ''} --cursor {page.cursor}")
 
 
 def _show(found: ServerTools, given: Namespace) -> None:

@@ -9,9 +9,10 @@ import yaml
 
 from wonder.app.application import Application
 from wonder.cli.opening import open_app
-from wonder.cli.output import color, print_output, print_table, visible
+from wonder.cli.output import color, count, print_output, print_table, visible
 from wonder.cli.settings import add_project_options, database_setting, tenant_setting
 from wonder.cli.subcommands import add_archived_option, add_command, add_json_option, add_page_options
+from wonder.operations.archiving import Archived, OneNamed
 from wonder.operations.stored import ListStored, ListTagged, ShowStored, Stored, StoredDetails, StoredPage
 
 if TYPE_CHECKING:
@@ -21,18 +22,18 @@ _DESCRIPTION_MAX = 60
 
 
 class StoredCommands:
-    """`wonder THINGS list` and `wonder THINGS show NAME`."""
+    """`wonder THINGS list`, and `wonder THINGS show | archive | restore NAME`."""
 
     def __init__(self, stored: Stored) -> None:
         self.stored = stored
 
     def configure(self, parser: ArgumentParser) -> None:
-        """Take list or show."""
-        commands = parser.add_subparsers(dest="command", required=True, metavar="list | show")
+        """Take one of the commands."""
+        commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | archive | restore")
         self.add_to(commands)
 
     def add_to(self, commands: "_SubParsersAction[ArgumentParser]") -> None:
-        """Add both to the commands that there are."""
+        """Add all to the commands that there are."""
         noun = self.stored.noun
         plural = f"{noun}es" if noun.endswith("x") else f"{noun}s"
         listing = add_command(commands, "list", f"list the {plural} of the project")
@@ -44,6 +45,12 @@ class StoredCommands:
         show.add_argument("name", metavar=metavar, help=f"the name or id of the {noun}")
         add_json_option(show)
         add_project_options(show)
+        self.add_archiving_to(commands)
+
+    def add_archiving_to(self, commands: "_SubParsersAction[ArgumentParser]") -> None:
+        """Add archive and restore alone."""
+        noun, has_versions = self.stored.noun, self.stored.has_versions
+        add_archiving_commands(commands, noun, "[LIBRARY/]NAME" if has_versions else "NAME")
 
     def run(self, given: Namespace) -> int:
         """Run one of the commands."""
@@ -51,8 +58,16 @@ class StoredCommands:
 
     async def _run(self, given: Namespace) -> int:
         async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
-            await (self.list(app, given) if given.command == "list" else self.show(app, given))
+            if given.command in ARCHIVING:
+                await self.archive(app, given)
+            else:
+                await (self.list(app, given) if given.command == "list" else self.show(app, given))
         return 0
+
+    async def archive(self, app: Application, given: Namespace) -> None:
+        """Archive or restore one of them, and say so."""
+        does = self.stored.archive if given.command == "archive" else self.stored.restore
+        print_archived(await does(app, OneNamed(name=given.name)), self.stored.noun, given)
 
     async def list(self, app: Application, given: Namespace) -> None:
         """Print a page."""
@@ -101,6 +116,29 @@ class StoredCommands:
             print_output(found)
         else:
             print_stored(found)
+
+
+ARCHIVING = ("archive", "restore")
+
+
+def add_archiving_commands(commands: "_SubParsersAction[ArgumentParser]", noun: str, metavar: str) -> None:
+    """Add the commands that archive and restore something."""
+    a = f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    summaries = {"archive": f"archive {a} that nothing needs", "restore": f"restore {a} that was archived"}
+    for name, summary in summaries.items():
+        command = add_command(commands, name, summary)
+        command.add_argument("name", metavar=metavar, help=f"the name or id of the {noun}")
+        add_json_option(command)
+        add_project_options(command)
+
+
+def print_archived(done: Archived, noun: str, given: Namespace) -> None:
+    """Say what was archived or restored."""
+    if given.json:
+        print_output(done)
+        return
+    versions = "" if done.versions is None else f" ({count(done.versions, 'version')})"
+    print(f"{color('good', '✓')} {noun} {color('bold', visible(done.name))} {given.command}d{versions}")
 
 
 def add_filter_options(parser: ArgumentParser, *, has_tags: bool) -> None:

@@ -28,8 +28,8 @@ _STORED = StoredCommands(VECTORS)
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Take list, show or index."""
-    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | index")
+    """Take one of the commands."""
+    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | index | archive | restore")
     _STORED.add_to(commands)
     fill = add_command(
         commands,

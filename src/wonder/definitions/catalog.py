@@ -81,6 +81,8 @@ class Catalog(Struct, frozen=True):
     """The tools that can't be called, by the name of their server, as far as servers were asked (ACT-2)."""
     functions: Mapping[str, KnownFunction] = field(default_factory=dict)
     """The Python functions that something is known of, by the names that actions call them by."""
+    archived: Mapping[tuple[ResourceKind, str], str] = field(default_factory=dict)
+    """The commands that would restore what references mean that find only something archived (RES-5)."""
     allowed: Allowed | None = None
     """None where it was not looked up; then nothing is said about it."""
 

@@ -1,4 +1,4 @@
-"""Libraries that the workspace sees, its own and the public ones: made, listed, shown with what they hold (RES-1)."""
+"""Libraries that the workspace sees, its own and the public ones: made, shown, archived (RES-1, RES-5)."""
 
 from wonder.app.application import Application
 from wonder.definitions.records.actions import ActionDef
@@ -9,6 +9,7 @@ from wonder.definitions.records.tenancy import Library
 from wonder.operations.declaring import Input, operation
 from wonder.operations.names import check_name
 from wonder.operations.outputs import Output
+from wonder.storage.archived_libraries import archive_library, restore_library
 from wonder.storage.definitions import D, Owner
 from wonder.storage.listing import list_definitions
 from wonder.storage.pages import HIGHEST_LIMIT, LIMIT
@@ -35,8 +36,10 @@ class LibraryPage(Output, frozen=True):
 
 
 class ListLibraries(Input, frozen=True):
-    """Which page."""
+    """Which libraries, and which page of them."""
 
+    archived: bool = False
+    """Those that are archived, instead of those that are live."""
     limit: int = LIMIT
     cursor: str | None = None
 
@@ -45,7 +48,7 @@ class ListLibraries(Input, frozen=True):
 async def list_seen_libraries(application: Application, given: ListLibraries) -> LibraryPage:
     """List the libraries that the workspace sees: its own and the public ones."""
     store, workspace_id = application.store, application.home.workspace_id
-    page = await list_libraries(store, workspace_id, limit=given.limit, cursor=given.cursor)
+    page = await list_libraries(store, workspace_id, archived=given.archived, limit=given.limit, cursor=given.cursor)
     return LibraryPage(libraries=[_record(one) for one in page.items], cursor=page.cursor)
 
 
@@ -106,6 +109,44 @@ async def create_own_library(application: Application, given: CreateLibrary) -> 
 async def create_public_library(application: Application, given: CreateLibrary) -> LibraryRecord:
     """Make a public library, which every workspace of the database sees."""
     return await _create(application, given, None)
+
+
+@operation("libraries.archive", role="author", changes=True, reach="workspace")
+async def archive_own_library(application: Application, given: OneLibrary) -> LibraryRecord:
+    """Archive a library of the workspace with all that it holds, if nothing outside of it needs that."""
+    return await _archive(application, given.name, application.home.workspace_id)
+
+
+@operation("libraries.archive_public", role="admin", changes=True, reach="server")
+async def archive_public_library(application: Application, given: OneLibrary) -> LibraryRecord:
+    """Archive a public library with all that it holds, if nothing outside of it needs that."""
+    return await _archive(application, given.name, None)
+
+
+@operation("libraries.restore", role="author", changes=True, reach="workspace")
+async def restore_own_library(application: Application, given: OneLibrary) -> LibraryRecord:
+    """Make an archived library of the workspace live again; of several with the name, the one archived last."""
+    return await _restore(application, given.name, application.home.workspace_id)
+
+
+@operation("libraries.restore_public", role="admin", changes=True, reach="server")
+async def restore_public_library(application: Application, given: OneLibrary) -> LibraryRecord:
+    """Make an archived public library live again; of several with the name, the one archived last."""
+    return await _restore(application, given.name, None)
+
+
+async def _archive(application: Application, name: str, workspace_id: str | None) -> LibraryRecord:
+    async with application.store.transaction() as transaction:
+        library = await find_library(transaction, workspace_id, name)
+        if library is None or library.workspace_id != workspace_id:
+            raise NotFound("library of the workspace" if workspace_id else "public library", name)
+        await archive_library(transaction, library, at=application.clock())
+    return _record(library)
+
+
+async def _restore(application: Application, name: str, workspace_id: str | None) -> LibraryRecord:
+    async with application.store.transaction() as transaction:
+        return _record(await restore_library(transaction, workspace_id, name, at=application.clock()))
 
 
 async def _create(application: Application, given: CreateLibrary, workspace_id: str | None) -> LibraryRecord:

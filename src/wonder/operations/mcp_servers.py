@@ -21,11 +21,13 @@ from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.records.resources import McpServer, StdioServer
 from wonder.errors import WonderError
 from wonder.language.redaction import Redactor
+from wonder.operations.archiving import declare_archiving
 from wonder.operations.declaring import Input, NoInput, operation
 from wonder.operations.outputs import Output
 from wonder.storage import mcp_approvals as kept
-from wonder.storage.named_resources import list_resources
+from wonder.storage.named_lists import NamedFilter, list_named
 from wonder.storage.pages import LIMIT
+from wonder.storage.tables import table_of
 from wonder.storage.tenancy import load_workspace
 
 
@@ -53,8 +55,10 @@ class ServerPage(Output, frozen=True):
 
 
 class ListServers(Input, frozen=True):
-    """Which page."""
+    """Which servers, and which page of them."""
 
+    archived: bool = False
+    """Only what is archived; otherwise only what is not."""
     limit: int = LIMIT
     cursor: str | None = None
 
@@ -64,11 +68,16 @@ async def list_servers(application: Application, given: ListServers) -> ServerPa
     """List the MCP servers of the project; none is started."""
     store, project_id = application.store, application.home.project_id
     resources = _resources(application, Redactor())
-    page = await list_resources(store, McpServer, project_id, limit=given.limit, cursor=given.cursor)
+    wanted = NamedFilter(archived=given.archived, limit=given.limit, cursor=given.cursor)
+    page = await list_named(store, table_of(McpServer), project_id, wanted)
     listed = (await resources.tenancy(project_id)).workspace.allowed_mcp_servers
     folder = folder_here()
-    servers = [_server(one, listed, await resources.has_approved(one, folder)) for one in page.items]
+    found = [McpServer.model_validate(one.fields) for one in page.items]
+    servers = [_server(one, listed, await resources.has_approved(one, folder)) for one in found]
     return ServerPage(servers=servers, cursor=page.cursor)
+
+
+archive_server, restore_server = declare_archiving("mcp", "MCP server", table_of(McpServer))
 
 
 class ServerUnreachable(WonderError):

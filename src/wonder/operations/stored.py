@@ -13,6 +13,7 @@ from wonder.definitions.records.resources import ArtifactType, ModelProfile, Pro
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.references import parse_reference
 from wonder.definitions.written import written_part
+from wonder.operations.archiving import Archived, OneNamed, declare_archiving
 from wonder.operations.declaring import Input, InputNotAccepted, Operation, operation
 from wonder.operations.outputs import Output
 from wonder.operations.workflows import VersionRecord, version_record
@@ -102,6 +103,8 @@ class Stored:
     """The fields that a list shows besides name, description and tags."""
     list: Operation[Any, StoredPage]
     show: Operation[ShowStored, StoredDetails]
+    archive: Operation[OneNamed, Archived]
+    restore: Operation[OneNamed, Archived]
 
     @property
     def has_tags(self) -> bool:
@@ -115,7 +118,7 @@ class Stored:
 
 
 def _declare(plural: str, noun: str, record: type[Any], about: tuple[str, ...] = ()) -> Stored:
-    """Declare the two operations of a sort of thing."""
+    """Declare the operations of a sort of thing."""
     table, name = table_of(record), plural.replace("-", "_")
 
     async def show(application: Application, given: ShowStored) -> StoredDetails:
@@ -137,6 +140,7 @@ def _declare(plural: str, noun: str, record: type[Any], about: tuple[str, ...] =
         about,
         operation(f"{name}.list", role="viewer")(listing),
         operation(f"{name}.show", role="viewer")(show),
+        *declare_archiving(name, noun, table),
     )
 
 
@@ -208,8 +212,9 @@ async def _written(application: Application, record: Record) -> dict[str, Any]:
             actions[key] = await load_definition(store, ActionDef, *key)
     written = written_part(record, actions)
     if isinstance(record, VectorIndex):
-        types = [await load_definition(store, ArtifactType, id) for id in record.artifact_type_ids]
-        written["artifact_type_ids"] = [one.name for one in types]
+        # By any version: all of a type may be archived, if its index was when they were.
+        types = [await list_versions(store, ArtifactType, id) for id in record.artifact_type_ids]
+        written["artifact_type_ids"] = [versions[0].name for versions in types]
     return written
 
 

@@ -8,6 +8,7 @@ from wonder.operations.names import check_name
 from wonder.operations.outputs import Output
 from wonder.storage import bound_workflows as kept_bound
 from wonder.storage import workflow_states as kept
+from wonder.storage.archive import restore_resource
 from wonder.storage.definitions import require_version
 from wonder.storage.finding import find_stored
 from wonder.storage.own_resources import find_live_resource
@@ -132,7 +133,7 @@ async def restore_workflow(application: Application, given: OneWorkflow) -> Work
     """Make an archived workflow live again, with the versions that were archived with it."""
     async with application.store.transaction() as transaction:
         project_id = application.home.project_id
-        restored = await kept.restore_workflow(transaction, project_id, given.name, at=application.clock())
+        restored = await restore_resource(transaction, Workflow, project_id, given.name, at=application.clock())
         return await _state(transaction, restored)
 
 

@@ -8,7 +8,7 @@ from wonder.errors import WonderError
 from wonder.storage.definitions import Owner, lock_owners, require_version
 from wonder.storage.listing import list_versions
 from wonder.storage.named_resources import Put, find_resource, put_resource
-from wonder.storage.names import find_definition
+from wonder.storage.names import find_owned
 from wonder.storage.store import Reader, Transaction
 from wonder.storage.tables import changed
 from wonder.storage.tenancy import load_library
@@ -44,8 +44,8 @@ async def bind_workflow(transaction: Transaction, workflow: Workflow, meant: Mea
     await lock_owners(transaction, [project])
     if meant.version is not None:
         await require_version(transaction, meant.id, meant.version, name=workflow.name)
-    own = await find_definition(transaction, WorkflowDef, project, workflow.name)
-    if own is not None and own.owner == project and own.id != meant.id:
+    own = await find_owned(transaction, WorkflowDef, project, workflow.name)
+    if own is not None and own.id != meant.id:
         raise NameBound(workflow.name, await definition_name(transaction, meant.id, workflow.project_id))
     existing = await find_resource(transaction, Workflow, workflow.project_id, workflow.name)
     if existing is not None:

@@ -10,6 +10,7 @@ from wonder.definitions.records.resources import McpServer
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.references import Reference, ResourceKind
 from wonder.definitions.secret_scopes import SecretScope
+from wonder.storage.archived_names import restoring_command
 from wonder.storage.definitions import Owner, load_definition, load_triggers
 from wonder.storage.finding import find_stored
 from wonder.storage.names import find_definition
@@ -23,10 +24,13 @@ async def load_catalog(reader: Reader, project_id: str, references: Iterable[Ref
     """Load what each reference may mean when it is written in a file of the project."""
     found: dict[tuple[ResourceKind, str], list[Found]] = {}
     actions: dict[tuple[str, int], ActionDef] = {}
+    archived: dict[tuple[ResourceKind, str], str] = {}
     for reference in references:
         if reference.key in found:
             continue
         candidates = found[reference.key] = await find_stored(reader, project_id, reference)
+        if not candidates and (command := await restoring_command(reader, project_id, reference)):
+            archived[reference.key] = command
         for task in (candidate.record for candidate in candidates):
             if isinstance(task, TaskDef):
                 for step in task.steps:
@@ -35,7 +39,7 @@ async def load_catalog(reader: Reader, project_id: str, references: Iterable[Ref
                         actions[key] = await load_definition(reader, ActionDef, *key)
     workflows = [one.record for candidates in found.values() for one in candidates]
     named = [record for record in workflows if isinstance(record, WorkflowDef) and record.project_id is not None]
-    return Catalog(found, actions, await _triggered(reader, project_id, named))
+    return Catalog(found, actions, await _triggered(reader, project_id, named), archived=archived)
 
 
 async def load_allowed(reader: Reader, project_id: str) -> Allowed:

@@ -9,10 +9,12 @@ from wonder.definitions.records.resources import ArtifactType, McpServer, ModelP
 from wonder.definitions.records.tasks import TaskDef
 from wonder.definitions.records.workflows import Workflow
 from wonder.definitions.references import Reference, ResourceKind
-from wonder.storage.definitions import Owner, load_definition, owner_of
+from wonder.storage.archived_libraries import is_library_archived
+from wonder.storage.definitions import Definition, Owner, load_definition, owner_of
+from wonder.storage.listing import list_versions
 from wonder.storage.named_resources import find_resource
 from wonder.storage.names import find_definition
-from wonder.storage.own_resources import find_own_resource, load_seen_definition
+from wonder.storage.own_resources import find_live_resource, load_seen_definition
 from wonder.storage.resource_errors import AmbiguousName, NotFound
 from wonder.storage.store import Reader
 from wonder.storage.tenancy import load_library
@@ -68,7 +70,8 @@ async def _find_bound(reader: Reader, project_id: str, reference: Reference) -> 
         )
     except NotFound:
         return None
-    if record.project_id == project_id and record.name == reference.name:
+    is_own = record.project_id == project_id and record.name == reference.name
+    if is_own or await _is_of_archived_library(reader, record):
         return None
     return Found(record, f"{await _owner_name(reader, record)}, as workflow {reference.name!r}", is_bound=True)
 
@@ -83,18 +86,25 @@ async def _by_id(
     kind: type[WorkflowDef | TaskDef | ActionDef | PromptSpec | ArtifactType],
     reference: Reference,
 ) -> Stored | None:
-    """Find a definition by its id, if the project may see it (INV-7)."""
+    """Find a live definition by its id, if the project may see it (INV-7)."""
     try:
-        return await load_seen_definition(reader, kind, project_id, reference.name, reference.version)
+        record = await load_seen_definition(reader, kind, project_id, reference.name, reference.version)
+        versions = await list_versions(reader, kind, record.id)
     except NotFound:
         return None
+    is_live = any(one.version == record.version and one.archived_at is None for one in versions)
+    return record if is_live and not await _is_of_archived_library(reader, record) else None
+
+
+async def _is_of_archived_library(reader: Reader, record: Definition) -> bool:
+    return record.library_id is not None and await is_library_archived(reader, record.library_id)
 
 
 async def _find_resource(reader: Reader, project_id: str, reference: Reference) -> list[Found]:
     kind = _RESOURCES[reference.kind]
     if reference.library is not None or reference.version is not None:
         return []  # these belong to a project and have no versions
-    record = await find_own_resource(reader, kind, project_id, reference.name)
+    record = await find_live_resource(reader, kind, project_id, reference.name)
     return [Found(record, "the project")] if record else []
 
 

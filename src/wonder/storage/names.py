@@ -47,6 +47,12 @@ async def find_definition(
     return _found(others[0]) if others else None
 
 
+async def find_owned(reader: Reader, kind: type[D], owner: Owner, name: str) -> Found | None:
+    """Find what an owner itself has under a name, live and at its newest version."""
+    rows = await reader.fetch_named(f"find_in_{owner.kind}({table_of(kind).name})", owner.id, name, None)
+    return _found(rows[0]) if rows else None
+
+
 async def ids_of_names(reader: Reader, kind: type[D], owner: Owner, names: Sequence[str]) -> dict[str, str]:
     """Give the ids that names of an owner have, archived ones too: a name keeps its id for ever."""
     wanted: list[JsonValue] = [*names]

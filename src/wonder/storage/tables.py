@@ -167,7 +167,7 @@ WORKFLOWS = Table(
     Workflow,
     (*_NAMED, "description", "workflow_def_id", "pinned_version", "enabled"),
     flags=frozenset({"enabled"}),
-    noun="workflow binding",
+    noun="workflow",
 )
 SCHEDULES = Table(
     "schedules",

@@ -1,13 +1,13 @@
-"""Workflows of a project, changed: stored anew, renamed, archived with their definition, restored (RES-3, RES-5)."""
+"""Workflows of a project, changed: stored anew, renamed, archived with their definition (RES-3, RES-5)."""
 
 from wonder.definitions.records.graph import WorkflowDef
 from wonder.definitions.records.workflows import Workflow
 from wonder.storage.archive import archive_definition, archive_resource, find_users
 from wonder.storage.definitions import Owner, lock_owners
 from wonder.storage.named_resources import find_resource, put_resource
-from wonder.storage.resource_errors import InUse, NameTaken, NotFound
+from wonder.storage.resource_errors import InUse, NameTaken
 from wonder.storage.store import Transaction
-from wonder.storage.tables import WORKFLOWS, changed
+from wonder.storage.tables import WORKFLOWS
 
 
 async def put_workflow(transaction: Transaction, workflow: Workflow) -> None:
@@ -34,17 +34,3 @@ async def archive_workflow(transaction: Transaction, workflow: Workflow, *, at: 
     # Another workflow may bind the same definition, which then stays.
     if is_own and not await transaction.fetch("live_bindings", workflow.workflow_def_id):
         await archive_definition(transaction, WorkflowDef, workflow.workflow_def_id, at=at)
-
-
-async def restore_workflow(transaction: Transaction, project_id: str, wanted: str, *, at: str) -> Workflow:
-    """Make the archived workflow of a name or id live again, the last that was; raises NotFound or NameTaken."""
-    await lock_owners(transaction, [Owner("project", project_id)])
-    rows = await transaction.fetch_named("archived_workflow", project_id, wanted)
-    if not rows:
-        raise NotFound("archived workflow", wanted)
-    workflow, archived_at = WORKFLOWS.load(rows[0]), rows[0]["archived_at"]
-    if await find_resource(transaction, Workflow, project_id, workflow.name):
-        raise NameTaken("workflow", workflow.name)
-    await transaction.execute("restore_resource(workflows)", workflow.id, at)
-    await transaction.execute("restore_archived_together(workflow_defs)", workflow.workflow_def_id, archived_at)
-    return changed(workflow, updated_at=at)

@@ -100,7 +100,11 @@ class Lookup:
         if reference is None or self.is_held(reference):
             return
         found = self._candidates(reference)
-        if not found and not self._was_cut(reference):
+        restoring = self._catalog.archived.get(self._meant(reference).key)
+        if not found and restoring:
+            message = f"the {_called(reference.kind)} '{reference}' is archived"
+            findings.error("archived_ref", reference.path, message, f"restore it with `{restoring}`, or name another")
+        elif not found and not self._was_cut(reference):
             message = f"there is no {_called(reference.kind)} '{reference}' in {self._places(reference.kind)}"
             findings.error("missing_ref", reference.path, message, self._hint(reference))
         elif len(found) > 1:

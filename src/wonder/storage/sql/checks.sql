@@ -2,7 +2,7 @@
 
 -- name: orphans
 -- What no foreign key can hold: keys of one column into tables whose key has two, and settings that name a resource.
-SELECT 'workflow binding' AS kind, id FROM workflows
+SELECT 'workflow' AS kind, id FROM workflows
 WHERE NOT EXISTS (SELECT 1 FROM workflow_defs WHERE workflow_defs.id = workflows.workflow_def_id)
 UNION ALL
 SELECT 'initial node of workflow' AS kind, id FROM workflow_defs

@@ -76,8 +76,19 @@ ORDER BY id DESC LIMIT $4;
 UPDATE {table} SET archived_at = $3
 WHERE id = $1 AND version = coalesce(CAST($2 AS BIGINT), version) AND archived_at IS NULL;
 
+-- name: archived_definition
+-- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
+-- What an owner ($1, a project or a library) has archived under a name or id; the last that was.
+SELECT id, version, name, description, project_id, library_id, content_hash, created_at, archived_at FROM {table}
+WHERE (project_id = $1 OR library_id = $1) AND (name = $2 OR id = $2) AND archived_at IS NOT NULL
+ORDER BY archived_at DESC, version DESC LIMIT 1;
+
+-- name: live_ids_of_library
+-- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
+SELECT DISTINCT id FROM {table} WHERE library_id = $1 AND archived_at IS NULL ORDER BY id;
+
 -- name: restore_archived_together
--- tables: workflow_defs
+-- tables: workflow_defs, task_defs, action_defs, prompt_specs, artifact_types
 -- The versions that were archived in one moment.
 UPDATE {table} SET archived_at = NULL WHERE id = $1 AND archived_at = $2;
 

@@ -14,7 +14,7 @@ SELECT * FROM {table} WHERE project_id = $1 AND name = $2 AND archived_at IS NUL
 SELECT * FROM {table} WHERE project_id = $1 AND name > $2 AND archived_at IS NULL ORDER BY name LIMIT $3;
 
 -- name: named
--- tables: model_profiles, vector_indexes
+-- tables: model_profiles, mcp_servers, vector_indexes
 -- One page of live ($4 is 0) or archived ones (1), after the name $2 and id $3; $5 is a pattern for the name.
 SELECT * FROM {table}
 WHERE project_id = $1 AND (name, id) > ($2, $3) AND (archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1)
@@ -43,17 +43,14 @@ UPDATE {table} SET archived_at = $2 WHERE id = $1 AND archived_at IS NULL;
 -- tables: model_profiles, mcp_servers, vector_indexes, workflows
 UPDATE {table} SET archived_at = NULL, updated_at = $2 WHERE id = $1 AND archived_at IS NOT NULL;
 
--- name: archived_workflow
+-- name: archived_resource
+-- tables: model_profiles, mcp_servers, vector_indexes, workflows
 -- By its name or its id; of several with the name, the one that was archived last.
-SELECT * FROM workflows WHERE project_id = $1 AND (name = $2 OR id = $2) AND archived_at IS NOT NULL
+SELECT * FROM {table} WHERE project_id = $1 AND (name = $2 OR id = $2) AND archived_at IS NOT NULL
 ORDER BY archived_at DESC LIMIT 1;
 
 -- name: rename_workflow
 UPDATE workflows SET name = $2, updated_at = $3 WHERE id = $1;
-
--- name: live_bindings
--- The workflows that bind a definition.
-SELECT id FROM workflows WHERE workflow_def_id = $1 AND archived_at IS NULL;
 
 -- name: put_model_profiles
 -- A row of the same id is replaced, if it is the one of that name: its id was found under the project's lock.

@@ -130,6 +130,12 @@ SELECT * FROM workspaces WHERE (name = $1 OR id = $1) AND archived_at IS NOT NUL
 SELECT * FROM projects WHERE workspace_id = $1 AND (name = $2 OR id = $2) AND archived_at IS NOT NULL
 ORDER BY archived_at DESC LIMIT 1;
 
+-- name: archived_library
+-- One of a workspace, or a public one if $1 is NULL.
+SELECT * FROM libraries
+WHERE coalesce(workspace_id, '') = coalesce(CAST($1 AS TEXT), '') AND (name = $2 OR id = $2) AND archived_at IS NOT NULL
+ORDER BY archived_at DESC LIMIT 1;
+
 -- name: project_is_archived
 -- Itself, or with its workspace.
 SELECT 1 FROM projects JOIN workspaces ON workspaces.id = projects.workspace_id

@@ -15,7 +15,9 @@ WHERE library_id = $1 AND name IN (SELECT value FROM json_each($2))
 
 -- name: indexes_of_artifact_type
 -- The vector indexes that embed artifacts of a type.
-SELECT 'vector index' AS kind, name, CAST(NULL AS BIGINT) AS version FROM vector_indexes
+SELECT 'vector index' AS kind, name, CAST(NULL AS BIGINT) AS version, CAST(NULL AS TEXT) AS stored_in,
+    CAST(NULL AS TEXT) AS id, CAST(NULL AS TEXT) AS library_id
+FROM vector_indexes
 WHERE archived_at IS NULL AND $1 IN (SELECT value FROM json_each(artifact_type_ids))
 ORDER BY name;
 
