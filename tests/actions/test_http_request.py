@@ -128,6 +128,7 @@ async def test_a_host_out_of_a_value_is_that_and_nothing_else(asking: Asking, pe
     assert (await failure(asking, "http://{{h}}.example.com/", {"h": "127.0.0.1#"})).code == "BAD_URL"
     assert (await failure(asking, "http://{{h}}.example.com/", {"h": "evil@127.0.0.1"})).code == "BAD_URL"
     assert (await failure(asking, "http://{{h}}/", {"h": "axn--"})).code == "BAD_URL"
+    assert (await failure(asking, "{{h}}", {"h": None})).message.startswith("GET has an empty address; correct url_")
 
 
 async def test_a_text_between_quotes_that_breaks_the_json_is_told_before_it_is_sent(

@@ -143,7 +143,7 @@ def test_ctl_9_unsatisfiable_tells_the_errors_of_the_branches() -> None:
         (
             3,
             [*GO, ("b@0.0", {}), ("b@0.2", "FAIL")],
-            "it needs 3 branches, and 2 can arrive at the most: 1 of 3 arrived, 1 are under way, 1 failed, ended or "
+            "it needs 3 branches, and 2 can arrive at the most: 1 of 3 arrived, 1 under way, 1 failed, ended or "
             "wait at another join; lower m_of_n, or let more branches come (branch 2: it is BROKEN)",
         ),
     ],

@@ -274,7 +274,7 @@ def _fail_unsatisfiable(turn: Turn, group: Group, join: Join, under_way: int) ->
         why = f"its fan-out made {members}; lower m_of_n, or make more branches"
     else:
         why = (
-            f"{most} can arrive at the most: {state.arrived} of {members} arrived, {under_way} are under way, "
+            f"{most} can arrive at the most: {state.arrived} of {members} arrived, {under_way} under way, "
             f"{members - most} failed, ended or wait at another join; lower m_of_n, or let more branches come"
         )
     message = f"the join into {join.node.ref!r} can't be met: it needs {join.needed} branches, and {why}"

@@ -112,6 +112,8 @@ def make_request(rendered: Rendered, *, wants_json: bool, idempotency_key: str |
 
 def _read_url(text: str, shown: str) -> httpx2.URL:
     """Read an address; raises ActionFailed, which tells `shown` and nothing else of it."""
+    if not text:
+        raise _bad_url(shown.rstrip(), "has an empty address")
     if _NOT_IN_A_URL.search(text):
         raise _bad_url(shown, "holds a blank, a backslash or a line break")
     try:
