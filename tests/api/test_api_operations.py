@@ -105,5 +105,29 @@ def test_api_1_what_is_wrong_is_told_in_one_shape(
     assert answer.json()["code"] == code
 
 
+def test_api_5_metrics_count_requests_by_operation_and_status(client: httpx2.Client) -> None:
+    client.get("/v1/runs/none")
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert 'wonder_http_requests_total{operation="runs.show",status="404"}' in answer.text
+    assert "wonder_http_requests_in_progress 1\n" in answer.text
+
+
+def test_api_1_settings_are_changed_only_as_they_were_read(on_both: httpx2.Client) -> None:
+    for path in ("/v1/projects/default/settings", "/v1/workspace/settings"):
+        tag = on_both.get(path).headers["etag"]
+        key = f"{path}/budget.alert_threshold_cents"
+        changed = on_both.put(key, json={"value": 7}, headers={"If-Match": tag})
+        assert changed.status_code == 200, changed.text
+        late = on_both.put(key, json={"value": 8}, headers={"If-Match": tag})
+        assert (late.status_code, late.json()["code"]) == (412, "SETTINGS_CHANGED")
+        now = on_both.get(path)
+        assert now.json()["settings"]["budget"]["alert_threshold_cents"] == 7
+        assert now.headers["etag"] != tag
+        assert on_both.put(key, json={"value": 9}, headers={"If-Match": "*"}).status_code == 200
+        assert on_both.put(key, json={"value": 9}, headers={"If-Match": "W/x"}).json()["code"] == "BAD_HEADERS"
+        assert on_both.put(key, json={"value": 9, "only_if": "x"}).json()["code"] == "UNKNOWN_FIELD"
+
+
 def test_the_page_lists_every_path() -> None:
     assert PAGE.read_text("utf-8") == page(), "write it anew: python tests/support/http_page.py"

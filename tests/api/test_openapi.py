@@ -31,7 +31,7 @@ def described(client: httpx2.Client) -> dict[str, Any]:
 def test_api_1_the_description_is_openapi_and_has_every_route(described: dict[str, Any]) -> None:
     validate(described)
     listed = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
-    plain = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json")}
+    plain = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"), ("GET", "/metrics")}
     assert listed == {(route.method, route.path) for route in all_routes()} | plain
     names = [one["operationId"] for methods in described["paths"].values() for one in methods.values()]
     assert len(set(names)) == len(names)

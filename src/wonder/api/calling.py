@@ -47,6 +47,8 @@ class Calls:
             async with read_body(request, self._usage, (JSON,)) as raw:
                 fields = await parse_body(raw)
                 given = input_of(route, request.parameters, query, _with_key(route, request, fields))
+                if route.declared.name == "settings.set":
+                    given = replace(given, only_if=_if_match(request))
 
                 async def carry_out() -> Answer:
                     return await self._call(route, request, given, wait)
@@ -91,7 +93,8 @@ class Calls:
                 return json_answer(await one(application, given), route.status)
             case Operation() as one:
                 output = await self.while_connected(request, one(application, given))
-                return json_answer(self._give_cursor(route, request, output), route.status)
+                tag = {"etag": f'"{output.mark}"'} if one.name == "settings.show" else {}
+                return json_answer(self._give_cursor(route, request, output), route.status, **tag)
             case DatabaseOperation() as one:
                 output = await one(place_of(application), given)
                 return json_answer(self._give_cursor(route, request, output), route.status)
@@ -175,6 +178,17 @@ def _with_key(route: Route, request: Request, fields: JsonValue) -> JsonValue:
     if fields.get("idempotency_key") not in (None, key):
         raise Problem(400, "BAD_HEADERS", "Idempotency-Key and `idempotency_key` of the body differ; send one of them")
     return {**fields, "idempotency_key": key}
+
+
+def _if_match(request: Request) -> str | None:
+    """Give the mark that the settings must still have, from the ETag that a client has read."""
+    given = request.headers.get("if-match")
+    if given is None or given.strip() == "*":
+        return None
+    tag = given.strip()
+    if len(tag) < 2 or tag[0] != '"' or tag[-1] != '"' or '"' in tag[1:-1]:
+        raise Problem(400, "BAD_HEADERS", "If-Match is not one ETag as it was given, in double quotes")
+    return tag[1:-1]
 
 
 def _whose(request: Request) -> str:

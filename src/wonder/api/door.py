@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from wonder.api.asgi import (
     Answer,
@@ -24,6 +24,7 @@ from wonder.api.asgi import (
 )
 from wonder.api.bodies import Disconnected
 from wonder.api.calling import Calls
+from wonder.api.figures import CONTENT_TYPE, Figures
 from wonder.api.guard import check_local, is_loopback
 from wonder.api.limits import Limits, Usage
 from wonder.api.matching import Paths
@@ -32,15 +33,18 @@ from wonder.api.routes import Route, all_routes
 from wonder.app.application import Application
 from wonder.app.callers import Caller, Reach, Role
 from wonder.errors import WonderError
+from wonder.operations.declaring import NoInput
 from wonder.operations.homes import home_of
 from wonder.operations.http_answers import cursor_key
 from wonder.operations.keys import authenticate, has_keys
+from wonder.operations.metrics import show_prometheus
 from wonder.operations.permitting import check_role
 from wonder.operations.readiness import readiness
 
 LOCAL_CALLER: Final = Caller("local", "admin", kind="local")
 _LOOK_SECONDS: Final = 0.5
 """How soon the first key closes a server that had none."""
+_OPERATION: Final = "wonder.operation"
 _STOPPING: Final = {"connection": "close", "retry-after": "1"}
 
 
@@ -75,7 +79,9 @@ class Door:
         self.paths.add("GET", "/healthz", Mounted("healthz", self._health, "viewer", for_all=True))
         self.paths.add("GET", "/readyz", Mounted("readyz", self._readiness, "viewer", for_all=True))
         self.paths.add("GET", "/openapi.json", Mounted("openapi", self._description, "viewer", for_all=True))
+        self.paths.add("GET", "/metrics", Mounted("metrics.prometheus", self._metrics, "viewer"))
         self._described: bytes | None = None
+        self._figures = Figures()
 
     @classmethod
     async def open(cls, application: Application, host: str, *, limits: Limits | None = None) -> "Door":
@@ -92,11 +98,11 @@ class Door:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        begun = False
+        begun, status, at = False, 0, time.perf_counter()
 
-        async def sending(message: dict[str, object]) -> None:
-            nonlocal begun
-            begun = True
+        async def sending(message: dict[str, Any]) -> None:
+            nonlocal begun, status
+            begun, status = True, message.get("status", status)
             await send(message)
 
         try:
@@ -108,12 +114,15 @@ class Door:
                 raise  # an answer that breaks off is closed, so that nobody takes it for a whole one
             answer = answer_problem(error)
         if answer is not None:
+            status = answer.status
             await send_answer(answer, send)
+        self._figures.count(scope.get(_OPERATION, "none"), status, time.perf_counter() - at)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Answer | None:
         headers = _headers(scope)
         request = Request(scope, receive, headers, scope["query_string"].decode("latin-1"))
         mounted, request.parameters = self.paths.find(request.method, scope["raw_path"])
+        scope[_OPERATION] = mounted.name
         if mounted.for_all:
             return await _whole(mounted.endpoint(request), send)
         if self.stopping.is_set():
@@ -162,6 +171,13 @@ class Door:
             raise Problem(503, "STOPPING", "the server stops", headers=_STOPPING)
         found = await readiness(self.application)
         return json_answer(found, 200 if found.ready else 503)
+
+    async def _metrics(self, request: Request) -> Answer:
+        """Give what the project has counted, and to who may see the whole server what that has."""
+        text = (await show_prometheus(request.application, NoInput())).text
+        if request.caller.reach == "server":
+            text = self._figures.text(self.usage) + text
+        return Answer(text.encode(), media_type=CONTENT_TYPE)
 
     async def _description(self, request: Request) -> Answer:
         """Describe the server."""

@@ -68,6 +68,15 @@ def describe(routes: Iterable[Route], version: str) -> dict[str, Any]:
         "/readyz": {"get": _plain("readyz", "Say whether requests can be carried out.", schema_of[Readiness])},
         "/openapi.json": {"get": _plain("openapi", "Describe the server.", {"type": "object"})},
     }
+    text = {"description": "As Prometheus reads it.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+    paths["/metrics"] = {
+        "get": {
+            "operationId": "metrics",
+            "summary": "Give what the project has counted; to a key of the whole server also what the server has.",
+            "tags": ["server"],
+            "responses": {"200": text, **_problems(_ERRORS.keys() - _WITHOUT_BODY)},
+        }
+    }
     for route in routes:
         described = _operation(route, schema_of, components)
         paths.setdefault(route.path, {})[route.method.lower()] = described
@@ -141,6 +150,11 @@ def _parameters(route: Route, components: dict[str, Any]) -> list[dict[str, Any]
     if route.waits:
         seconds = {"type": "integer", "minimum": 0, "maximum": WAIT_SECONDS_MAX}
         found.append({"name": "wait", "in": "query", "required": False, "schema": seconds})
+    if route.method == "POST" and route.declared.changes:
+        key = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"}
+        found.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": key})
+    if route.declared.name == "settings.set":
+        found.append({"name": "If-Match", "in": "header", "required": False, "schema": {"type": "string"}})
     workspace = {"name": "Wonder-Workspace", "in": "header", "required": False, "schema": {"type": "string"}}
     return [*found, workspace]
 

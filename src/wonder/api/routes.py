@@ -201,6 +201,8 @@ _FIXED: Final[dict[tuple[str, str], dict[str, JsonValue]]] = {
 # Fields that no request may fill: the caller's name is the key's, and a definition must not approve its own commands.
 _OWN: Final[dict[str, frozenset[str]]] = {
     "inbox.answer": frozenset({"by"}),
+    # The header If-Match.
+    "settings.set": frozenset({"only_if"}),
     "definitions.deploy": frozenset({"allow_mcp"}),
     "definitions.deploy_public": frozenset({"allow_mcp"}),
     "definitions.validate": frozenset({"allow_mcp"}),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import reduce
+from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -13,7 +14,7 @@ from wonder.clock import SYSTEM_CLOCK
 from wonder.definitions.records.resources import ModelProfile
 from wonder.definitions.records.tenancy import ProjectSettings, WorkspaceSettings
 from wonder.errors import WonderError
-from wonder.language.values import JsonValue, encode_json
+from wonder.language.values import JsonValue, canonical_json, encode_json
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.permitting import Needs
@@ -33,6 +34,16 @@ class SettingRefused(WonderError):
     """A setting that there is not, or a value that it can't have."""
 
     code = "SETTING_REFUSED"
+
+
+class SettingsChanged(WonderError):
+    """Somebody has changed the settings since they were read."""
+
+    code = "SETTINGS_CHANGED"
+
+    def __init__(self, of: Of) -> None:
+        super().__init__(f"the settings of the {of} have changed since they were read; read them again, then decide")
+        self.of = of
 
 
 class SettingsQuestion(Input, frozen=True):
@@ -69,6 +80,8 @@ class SettingsRecord(Output, frozen=True):
     settings: dict[str, Any]
     choices: list[SettingChoice]
     spending: SpendingRecord
+    mark: str
+    """Another one whenever a setting has changed."""
 
 
 @operation("settings.show", role="viewer")
@@ -89,6 +102,7 @@ async def show_settings(application: Application, given: SettingsQuestion) -> Se
             reserved_usd=spent.reserved_nanousd / NANO,
             extended_usd=spent.extended_nanousd / NANO,
         ),
+        mark=_mark(settings),
     )
 
 
@@ -99,6 +113,8 @@ class ChangeSetting(Input, frozen=True):
     key: str
     """As `settings.show` lists them: `budget.max_monthly_spend_cents`, or a group as a whole."""
     value: Any
+    only_if: str | None = None
+    """Only if the settings still have this mark; null changes them whatever they are."""
 
     @property
     def needs(self) -> Needs:
@@ -124,6 +140,8 @@ async def change_setting(application: Application, given: ChangeSetting) -> Chan
         check_files_root(application, value)
 
     def change(settings: Any) -> Any:
+        if given.only_if not in (None, _mark(settings.model_dump(mode="json"))):
+            raise SettingsChanged(given.of)
         return _changed(settings, given.of, key, value, _allowed(part, schema))
 
     store, home, clock = application.store, application.home, application.clock
@@ -132,6 +150,10 @@ async def change_setting(application: Application, given: ChangeSetting) -> Chan
     else:
         await change_workspace_settings(store, home.workspace_id, change, clock=clock)
     return ChangedSetting(setting=key, value=value)
+
+
+def _mark(settings: dict[str, Any]) -> str:
+    return sha256(canonical_json(settings).encode()).hexdigest()[:32]
 
 
 def _changed(settings: Settings, of: Of, key: str, value: JsonValue, allowed: str) -> Settings:
