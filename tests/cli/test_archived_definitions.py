@@ -222,6 +222,14 @@ async def test_res_5_a_server_that_the_workspace_allows_by_name_is_not_archived(
         await call(app, "mcp.archive", name="files")
 
 
+async def test_res_5_an_archived_workflow_is_still_found_by_its_tag(store_url: str) -> None:
+    async with wonder.open(store_url) as app:
+        await app.deploy(bundle("w", {"a": DONE}, tags=["red"]))
+        await call(app, "workflows.archive", name="w")
+        page: Any = await call(app, "workflows.list", archived=True, tag="red")
+        assert [(one["name"], one["tags"]) for one in page["workflows"]] == [("w", ["red"])]
+
+
 def test_res_5_commands_archive_list_and_restore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,13 +34,14 @@ WHERE project_id = $1 AND (name, id) > ($2, $3) AND (archived_at IS NOT NULL) = 
 ORDER BY name, id LIMIT $6;
 
 -- name: named(workflows)
--- Each with the description and tags of the version that a start takes.
+-- Each with the description and tags of the version that a start takes, or would if it were not archived.
 SELECT listed.*, definition.description AS definition_description, definition.tags AS tags
 FROM workflows AS listed LEFT JOIN workflow_defs AS definition
     ON definition.id = listed.workflow_def_id AND definition.version = coalesce(
         listed.pinned_version,
         (SELECT max(version) FROM workflow_defs AS newest
-         WHERE newest.id = listed.workflow_def_id AND newest.archived_at IS NULL))
+         WHERE newest.id = listed.workflow_def_id
+            AND (newest.archived_at IS NULL OR newest.archived_at = listed.archived_at)))
 WHERE listed.project_id = $1 AND (listed.name, listed.id) > ($2, $3)
     AND (listed.archived_at IS NOT NULL) = (CAST($4 AS BIGINT) = 1) AND lower(listed.name) LIKE $5 ESCAPE '!'
     AND (CAST($7 AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM json_each(definition.tags) WHERE json_each.value = $7))
