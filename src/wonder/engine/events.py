@@ -65,7 +65,7 @@ class WorkflowStarted(TypedDict):
 
 
 class ContextSnapshot(TypedDict):
-    """A snapshot of the run was taken; a fork or a retry begins with one."""
+    """A fork or a retry begins with this snapshot; those that `snapshot_policy` has taken make no event."""
 
     snapshot: Annotated[dict[str, Any], Meta(description="`run`, `tokens`, `groups` and `branches` as they are")]
 
