@@ -196,13 +196,14 @@ def test_api_5_serve_answers_soon_and_stops_with_readiness_false(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("wonder.toml").write_text('port = 0\nhost = "127.0.0.1"\n')
+    Path("wonder.toml").write_text('port = 0\nhost = "127.0.0.1"\nmax_body_bytes = 100\n')
     with wonder("serve") as command:
         command.said("listens    http://127.0.0.1:")
         (line,) = [line for line in command.out if "listens" in line]
         with httpx2.Client(base_url=line.split()[-1], trust_env=False) as client:
             assert client.get("/readyz").json()["engine"] == "here"
             assert client.get("/v1/runs").json() == {"runs": [], "cursor": None}
+            assert client.post("/v1/events", json={"event": "e" * 100}).status_code == 413
         command.send(signal.SIGTERM)
         assert command.ended(20) == 0
     assert command.out[-1].endswith("stops      the engine is handed over")
@@ -214,6 +215,7 @@ def test_api_5_serve_answers_soon_and_stops_with_readiness_false(
     [
         (["--host", "0.0.0.0", "--port", "0"], "without API keys everybody who reaches it could do everything"),
         (["--port", "70000"], "port from --port is 70000; give a whole number from 0 to 65,535"),
+        (["--max-body-bytes", "0"], "max_body_bytes from --max-body-bytes is 0; give a whole number from 1 to"),
         (["--port", "http"], "port from --port is 'http'"),
         (["--host", "no.such.host.invalid"], "the server can't listen on no.such.host.invalid port 7878"),
     ],

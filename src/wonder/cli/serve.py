@@ -99,8 +99,8 @@ async def _serve(given: Namespace, address: Address | None) -> int:
         stack.push_async_callback(_drain, wonder, lines, given.drain_seconds)
         if wonder.engine is None:
             lines.say("warning", "waits", "another process runs the engine; this one takes over when that one ends")
-        if listening is not None:
-            await stack.enter_async_context(_http(wonder, listening, lines))
+        if listening is not None and address is not None:
+            await stack.enter_async_context(_http(wonder, listening, address, lines))
         await asyncio.Event().wait()
     return 0
 
@@ -111,11 +111,21 @@ def _listening(stack: AsyncExitStack, address: Address) -> socket.socket:
 
 
 @asynccontextmanager
-async def _http(wonder: Application, listening: socket.socket, lines: "EngineLines") -> AsyncIterator[None]:
-    from wonder.api.door import Door  # with `_server`, only where a server is asked for
+async def _http(
+    wonder: Application, listening: socket.socket, address: Address, lines: "EngineLines"
+) -> AsyncIterator[None]:
+    # With `_server`, only where a server is asked for.
+    from wonder.api.door import Door
+    from wonder.api.limits import Limits
+
+    limits = Limits(
+        body_bytes=address.body_bytes,
+        requests_at_once=address.requests_at_once,
+        requests_per_second=address.requests_per_second,
+    )
 
     serving = _server()
-    async with serving.served(await Door.open(wonder, listening.getsockname()[0]), listening):
+    async with serving.served(await Door.open(wonder, listening.getsockname()[0], limits=limits), listening):
         lines.say("good", "listens", serving.address_of(listening))
         yield
 

@@ -11,14 +11,23 @@ PORT: Final = 7878
 HOST_VARIABLE: Final = "WONDER_HOST"
 PORT_VARIABLE: Final = "WONDER_PORT"
 _PORT_MAX: Final = 65_535
+# By name: the variable, the default, the most, and what it limits. A value of a run has at most 16 MB.
+_LIMITS: Final = {
+    "max_body_bytes": ("WONDER_MAX_BODY_BYTES", 4_000_000, 16_000_000, "bytes in the body of a request"),
+    "requests_at_once": ("WONDER_REQUESTS_AT_ONCE", 1_000, 1_000_000, "requests of one caller at once"),
+    "requests_per_second": ("WONDER_REQUESTS_PER_SECOND", 5_000, 1_000_000, "requests of one caller in a second"),
+}
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens."""
+    """Where a server listens, and how much it takes."""
 
     host: str
     port: int
+    body_bytes: int
+    requests_at_once: int
+    requests_per_second: int
 
 
 def add_server_options(parser: ArgumentParser) -> None:
@@ -32,13 +41,25 @@ def add_server_options(parser: ArgumentParser) -> None:
         help=f"listen on this port; 0 takes any that is free (default: {PORT_VARIABLE}, wonder.toml, or {PORT})",
     )
 
+    for name, (variable, default, most, what) in _LIMITS.items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            metavar="N",
+            help=f"take at most N {what}, up to {most:,} (default: {variable}, wonder.toml, or {default:,})",
+        )
+
 
 def address_setting(given: Namespace) -> Address:
     """Return where the server listens; raises BadSettings."""
     host, origin = setting_of("host", given.host, HOST_VARIABLE, HOST)
     if not isinstance(host, str) or not host:
         raise BadSettings(f"'host' in {origin} must be an address, such as \"{HOST}\"")
-    return Address(host, _number(*setting_of("port", given.port, PORT_VARIABLE, PORT), "port", _PORT_MAX))
+    port = _number(*setting_of("port", given.port, PORT_VARIABLE, PORT), "port", 0, _PORT_MAX)
+    limits = [
+        _number(*setting_of(name, getattr(given, name), variable, default), name, 1, most)
+        for name, (variable, default, most, _) in _LIMITS.items()
+    ]
+    return Address(host, port, *limits)
 
 
 def server_origins() -> dict[str, Setting]:
@@ -46,13 +67,14 @@ def server_origins() -> dict[str, Setting]:
     found = {
         "host": setting_of("host", None, HOST_VARIABLE, HOST),
         "port": setting_of("port", None, PORT_VARIABLE, PORT),
+        **{name: setting_of(name, None, variable, default) for name, (variable, default, *_) in _LIMITS.items()},
     }
     return {name: Setting(str(value), origin) for name, (value, origin) in found.items()}
 
 
-def _number(value: Any, origin: str, name: str, most: int) -> int:
+def _number(value: Any, origin: str, name: str, least: int, most: int) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise BadSettings(f"{name} from {origin} is {value!r}; give a whole number from 0 to {most:,}")
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise BadSettings(f"{name} from {origin} is {value!r}; give a whole number from {least} to {most:,}")
     return value

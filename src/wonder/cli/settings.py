@@ -23,6 +23,7 @@ KEY_FILE_VARIABLE = "WONDER_API_KEY_FILE"
 FILE = "wonder.toml"
 _NAMES = frozenset(
     {"database_url", "host", "modules", "objects_url", "port", "project", "reader_url", "server", "workspace"}
+    | {"max_body_bytes", "requests_at_once", "requests_per_second"}
 )  # all that FILE may hold
 # tomllib takes quadratic time for a key of very many parts: about a second for this size.
 FILE_BYTES_MAX = 20_000
