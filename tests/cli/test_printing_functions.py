@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from support.commands import wonder
 from wonder.cli.main import main
 
 LOUD = """\
-import os, subprocess, sys, threading, time
+import asyncio, os, subprocess, sys, threading, time
 import wonder
 
 print("an import speaks")
@@ -30,6 +31,15 @@ def loud(n):
     sys.stdout.write("half a")
     time.sleep(0.3)
     print(" line")
+    return n
+
+@wonder.function
+async def whispers(n):
+    for part in ("branch", " ", str(n)):
+        sys.stdout.write(part)
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(print, " in a thread")
+    print("no end", end="")
     return n
 
 @wonder.function(quick=True)
@@ -59,6 +69,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         node = {"action": action, "input_mapping": {"n": 1} if name == "loud" else {}}
         graph = {"name": name, "initial_node": "first-node", "nodes": {"first-node": node}}
         Path(f"{name}.json").write_text(json.dumps({"workflow": graph}))
+    action = {"kind": "python", "implementation": {"function": "loud:whispers"}}
+    node = {"action": action, "input_mapping": {"n": "$._branch.index"}}
+    nodes = {"begin": {"action": {"kind": "update_context", "implementation": {"updates": []}}}, "whisper": node}
+    ways = [{"from": "begin", "to": "whisper", "spawn_count": 3}]
+    graph = {"name": "whispers", "initial_node": "begin", "nodes": nodes, "transitions": ways}
+    Path("whispers.json").write_text(json.dumps({"workflow": graph}))
     return tmp_path
 
 
@@ -94,6 +110,47 @@ def test_cmd_4_inside_of_a_program_the_streams_are_put_back(folder: Path, capsys
     printed = capsys.readouterr()
     assert json.loads(printed.out)["status"] == "completed"
     assert printed.err.count("x" * 100) == 3_000
+
+
+def logged_by(name: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """Run a workflow, and give what is in the logs of the run."""
+    with wonder("run", f"{name}.json", "--json") as command:
+        assert command.ended() == 0
+    run_id = json.loads("\n".join(command.out))["run_id"]
+    assert main(["logs", "--run", run_id, "--limit", "0", "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    assert {one["run_id"] for one in found} <= {run_id}
+    return found
+
+
+def test_evt_4a_what_functions_print_is_in_the_logs_of_their_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And what modules print that are imported for them; of threads and programs nobody knows the run."""
+    logged = logged_by("loud", capsys)
+    assert [one["message"] for one in logged] == ["an import speaks", "a function speaks", "half a line"]
+    assert {(one["service"], one["level"], one["node"]) for one in logged} == {("stdout", "info", "first-node")}
+    assert main(["query", "SELECT message FROM logs WHERE project_id IS NULL", "--json"]) == 0
+    assert "a thread speaks" in capsys.readouterr().out
+
+
+def test_evt_4a_lines_that_async_functions_print_at_once_are_kept_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logged = logged_by("whispers", capsys)
+    assert sorted(one["message"] for one in logged if "an import" not in one["message"]) == [
+        *(f"branch {number} in a thread" for number in range(3)),
+        *["no end"] * 3,
+    ]
+    assert len({one["token_id"] for one in logged}) == 3
+
+
+def test_evt_4a_a_flood_of_lines_is_cut_and_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logged = [one["message"] for one in logged_by("floods", capsys)]
+    shown = logged.count("x" * 100)
+    # What its module has printed may count to the same second.
+    assert shown in (99, 100)
+    assert logged[-1] == f"{3_000 - shown:,} more lines are not shown"
 
 
 @pytest.mark.parametrize("name", ["loud", "floods"])

@@ -8,6 +8,7 @@ from typing import Any
 
 from wonder.actions.attempts import NOTHING_USED, AttemptClock, Origin, StoredArtifact, Usage
 from wonder.actions.logs.collecting import LogCollector, Place
+from wonder.actions.logs.lines import LogLines
 from wonder.engine.event_type import Event
 from wonder.engine.events import check_event
 from wonder.language.values import JsonValue
@@ -29,6 +30,7 @@ class ActionContext:
         "logs",
         "noted",
         "origin",
+        "printed",
         "step",
         "usage",
     )
@@ -49,6 +51,8 @@ class ActionContext:
         self.idempotency_key = idempotency_key
         self.logs = logs
         """What takes the log records of this attempt; None where nothing is kept of them."""
+        self.printed: LogLines | None = None
+        """What takes the lines that its code prints; None as long as it prints nothing."""
         self.usage = NOTHING_USED
         self.noted: list[Event] | None = None
         """The events that the action asks for."""
@@ -100,6 +104,8 @@ class ActionContext:
         self.cancelled = True
         # What counts the time knows the asyncio task, whose variables know this context: a circle, to be cut.
         self._clock = None
+        if self.printed is not None:
+            self.printed.close()
 
     def report_usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost_usd: float = 0.0) -> None:
         """Add to what this attempt has used; it counts even if the attempt fails."""

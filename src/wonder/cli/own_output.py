@@ -3,7 +3,7 @@
 What functions, the modules that are imported for them and the programs that they start print to standard output goes to
 standard error: a program that reads `wonder run --json` gets one JSON document. The descriptor is moved and not only
 `sys.stdout`, because programs and libraries in C write to the descriptor. On a terminal all of it is printed above the
-picture of the live view, which would be torn otherwise.
+picture of the live view, which would be torn otherwise. What Python code prints is logged as well (EVT-4a).
 """
 
 import os
@@ -12,6 +12,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final, TextIO
+
+from wonder.actions.printed_output import LoggedOutput
 
 _OUT: Final = 1
 _ERR: Final = 2
@@ -78,10 +80,11 @@ def functions_print_to_stderr() -> Iterator[None]:
     ours = sys.stdout
     with ExitStack() as stack:
         if _is_descriptor(ours, _OUT):
-            own = stack.enter_context(_moved(ours))
+            own, printed = stack.enter_context(_moved(ours)), LoggedOutput(ours)
         else:
             # A test, or a program that calls the command, has put its own stream in place.
-            own, sys.stdout = ours, sys.stderr
+            own, printed = ours, LoggedOutput(sys.stderr)
+        sys.stdout = printed
         _own.append(own)
         try:
             yield
@@ -89,6 +92,7 @@ def functions_print_to_stderr() -> Iterator[None]:
         finally:
             _own.remove(own)
             sys.stdout = ours
+            printed.end()
 
 
 @contextmanager

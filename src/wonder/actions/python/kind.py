@@ -80,9 +80,14 @@ class PythonAction:
 
     async def _find(self, context: ActionContext) -> Function:
         files_root = (await self._resources.tenancy(context.origin.project_id)).project.files_root
+        # What the module prints and logs as it is imported belongs to the run that needs it first.
+        variables = copy_context()
+        variables.run(CURRENT.set, context)
         # In a thread: importing a module may take seconds.
         context.hold()
-        self._function = await self._threads.call(lambda: self._functions.find(self._name, files_root), context.begin)
+        self._function = await self._threads.call(
+            lambda: variables.run(self._functions.find, self._name, files_root), context.begin
+        )
         assert self._function
         return self._function
 

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from wonder.definitions.checks.ways_back import WaysBack, WaysTo
 from wonder.definitions.drafts import TransitionDraft, WorkflowDraft
 from wonder.definitions.records.graph import ExpressionCondition, StructuredCondition
 from wonder.language.values import encode_json
@@ -43,19 +44,20 @@ class Branches:
     def __init__(self, workflow: WorkflowDraft) -> None:
         self._workflow = workflow
         self._outgoing: dict[str, list[TransitionDraft]] = {}
-        self._coming: dict[str, list[str]] = {}
+        self._entering: dict[str, list[TransitionDraft]] = {}
+        self._joins_of: dict[str, list[TransitionDraft]] = {}
         for transition in workflow.transitions:
             self._outgoing.setdefault(transition.from_ref, []).append(transition)
-            self._coming.setdefault(transition.to_ref, []).append(transition.from_ref)
+            if join := transition.body.synchronization:
+                self._entering.setdefault(transition.to_ref, []).append(transition)
+                self._joins_of.setdefault(join.sibling_group, []).append(transition)
+        self.ways_back = WaysBack(workflow)
         self._transitions_by_ref = {t.body.ref: t.ordinal for t in workflow.transitions if t.body.ref}
-        self._joined_names = {
-            t.body.synchronization.sibling_group for t in workflow.transitions if t.body.synchronization
-        }
         self._tiers: dict[str, list[list[TransitionDraft]]] = {}
         self._fan_outs = self._all_fan_outs()
         self._most_branches: dict[tuple[str, str | None], int | None] = {}
-        self._before_joins: dict[frozenset[str | None], set[str]] = {}
-        self._before_join: dict[str, set[str]] = {}
+        self._to_joins: dict[frozenset[str], WaysTo] = {}
+        self._to_join: dict[str, WaysTo] = {}
         self.of_node: dict[str, set[Stack]] = {}
         self.unknown: set[str] = set()
         """Nodes that can be reached in too many ways to tell."""
@@ -125,10 +127,10 @@ class Branches:
     def never_coming(self, group: str, join: str) -> list[str]:
         """Give the nodes at which branches begin from where no way leads into a join, beside others that can come."""
         found: list[str] = []
-        before = self._nodes_before([join])
+        ways = self.ways_back.to([join])
         for tier in self._tiers_of(group):
             for firing in ([t for t in tier if not _is_for_errors(t)], list(filter(_is_for_errors, tier))):
-                absent = [t.to_ref for t in firing if t.to_ref not in before]
+                absent = [t.to_ref for t in firing if not ways.may_lead_from(t.to_ref)]
                 found += absent if len(absent) < len(firing) else []
         return found
 
@@ -138,11 +140,10 @@ class Branches:
 
     def _can_come(self, transition: TransitionDraft, join: str) -> bool:
         """Say whether some way leads from where a transition goes, or the transition itself, into a join."""
-        if join not in self._before_join:
-            entering = [t for t in self._workflow.transitions if t.to_ref == join and t.body.synchronization]
-            self._before_join[join] = self._nodes_before(t.from_ref for t in entering)
+        if join not in self._to_join:
+            self._to_join[join] = self.ways_back.to(t.from_ref for t in self._entering.get(join, ()))
         enters = transition.to_ref == join and transition.body.synchronization is not None
-        return enters or transition.to_ref in self._before_join[join]
+        return enters or self._to_join[join].may_lead_from(transition.to_ref)
 
     def item_vars(self, node: str) -> set[str]:
         """Give the item variables that may be there when a node runs."""
@@ -159,23 +160,10 @@ class Branches:
     def is_joined_after(self, node: str, frame: Frame) -> bool:
         """Say whether a branch of a fan-out can still come to a join of it from a node."""
         ref = self._workflow.transitions[frame.transition].body.ref if frame is not MAYBE else None
-        groups = frozenset(name for name in (frame.node, ref) if name in self._joined_names)
-        if groups not in self._before_joins:
-            joins = [t for t in self._workflow.transitions if t.body.synchronization]
-            entering = [t for t in joins if t.body.synchronization and t.body.synchronization.sibling_group in groups]
-            self._before_joins[groups] = self._nodes_before(t.from_ref for t in entering)
-        return node in self._before_joins[groups]
-
-    def _nodes_before(self, refs: Iterable[str]) -> set[str]:
-        """Find the nodes from which some way leads to one of these nodes, those included."""
-        before = set(refs)
-        todo = list(before)
-        while todo:
-            for ref in self._coming.get(todo.pop(), ()):
-                if ref not in before:
-                    before.add(ref)
-                    todo.append(ref)
-        return before
+        groups = frozenset(name for name in (frame.node, ref) if name in self._joins_of)
+        if groups not in self._to_joins:
+            self._to_joins[groups] = self.ways_back.to(t.from_ref for group in groups for t in self._joins_of[group])
+        return self._to_joins[groups].may_lead_from(node)
 
     def _spread(self) -> None:
         visits = 0
@@ -230,7 +218,7 @@ class Branches:
         return found
 
     def _is_joined(self, tier: Iterable[TransitionDraft]) -> bool:
-        return any({t.from_ref, t.body.ref} & self._joined_names for t in tier)
+        return any(t.from_ref in self._joins_of or t.body.ref in self._joins_of for t in tier)
 
     def _after_join(self, group: str, stack: Stack) -> Stack:
         for depth in range(len(stack) - 1, -1, -1):
