@@ -28,8 +28,9 @@ ELSEWHERE: dict[str, str] = {
     "ProjectSettings.retention": "app/test_retention.py::test_evt_5_nothing_that_a_live_run_needs_is_removed",
     "Retention.events_days": "app/test_retention.py::test_evt_5_a_run_that_ended_long_ago_goes_with_all_that_it_has",
     "Retention.logs_days": "app/test_kept_logs.py::test_evt_4a_the_engine_archives_logs_after_logs_days",
+    "RunLimits.log_bytes": "app/test_log_limits.py::test_res_6_a_run_that_logs_too_much_goes_on_and_its_logs_say_so",
 }
-"""Fields whose effect takes days, each with the test that lets them pass."""
+"""Fields whose effect takes days, or shows in the logs alone, each with the test that looks at it."""
 VERDICTS: Counter[str] = Counter()
 
 

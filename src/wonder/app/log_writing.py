@@ -12,6 +12,7 @@ from typing import Final
 
 from wonder.actions.captured_logs import capturing
 from wonder.actions.logs.collecting import RECORDS_MAX, LogCollector
+from wonder.app.log_limits import LogLimits
 from wonder.backoff import Backoff
 from wonder.errors import WonderError
 from wonder.storage.errors import ConnectionLost, DatabaseBusy, DiskFull, StoreClosed, WriteRefused
@@ -49,7 +50,7 @@ class LogWriter:
     """Writes what a collector has, soon after the first record of a batch; without records it does nothing."""
 
     def __init__(self, collector: LogCollector, store: Store) -> None:
-        self._collector, self._store = collector, store
+        self._collector, self._store, self._limits = collector, store, LogLimits(store)
         self._loop = asyncio.get_running_loop()
         self._wanted = asyncio.Event()
         collector.on_first = self._wake
@@ -117,5 +118,7 @@ class LogWriter:
                 message = f"{dropped:,} log records were dropped: they came faster than they could be written"
                 collector.add(logging.WARNING, log.name, message)
             self._pending = collector.take(RECORDS_AT_ONCE)
-        await write_records(self._store, self._pending)
+            self._pending = await self._limits.admitted(self._pending)
+        if self._pending:
+            await write_records(self._store, self._pending)
         self._pending = []

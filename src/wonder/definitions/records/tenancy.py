@@ -110,6 +110,8 @@ class RunLimits(Record):
     """Of all that triggers start from one run on."""
     deaths: Count | None = 3
     """Null for as many as there are."""
+    log_bytes: Total = 100_000_000
+    """Of logs; more are dropped, and the run goes on."""
 
 
 class ProjectSettings(Record):
