@@ -34,6 +34,7 @@ from wonder.engine.decisions import (
     SetRunStatus,
     StartChild,
     StopAwaiting,
+    WarnOfMapping,
     WithdrawInput,
 )
 from wonder.engine.evolve import EVOLVERS
@@ -46,8 +47,8 @@ from wonder.storage.runs.recording import _TAKERS as STORED
 
 # Decisions that change nothing of a run's state, and those that have no rows.
 ACTING_ONLY = {RequestInput, WithdrawInput, AbortTask, StartChild, ControlChild, AwaitEvent, StopAwaiting, SendMetric}
-ACTING_ONLY |= {FireTriggers, MoveTrigger, RetryRun, ContinueLater}
-WITHOUT_ROWS = {RecordEvent, EndGroup, AbortTask, StartChild, ControlChild, ContinueLater}
+ACTING_ONLY |= {FireTriggers, MoveTrigger, RetryRun, ContinueLater, WarnOfMapping}
+WITHOUT_ROWS = {RecordEvent, EndGroup, AbortTask, StartChild, ControlChild, ContinueLater, WarnOfMapping}
 
 
 def test_every_decision_is_applied_or_only_acts() -> None:

@@ -48,6 +48,8 @@ def print_execution(one: ExecutionRecord, *, full: bool) -> None:
     for name, value in (("item", one.item), ("input", one.input), ("output", one.output)):
         if value is not UNSET:
             print(f"  {name:<7} {_shown(value, full)}")
+    for query in one.found_nothing:
+        print(f"  {color('warning', 'warning')} {visible(query)} found nothing, and a schema requires the value")
     if one.output_cut is not None:
         print(f"  output  {_cut(one.output_cut, full)}")
     for path, value in one.changes:

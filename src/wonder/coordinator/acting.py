@@ -7,6 +7,7 @@ from typing import Any
 from wonder.coordinator.effects import ACTED_ON, Effects
 from wonder.coordinator.ends import Ends
 from wonder.coordinator.live import LiveRun
+from wonder.coordinator.mapping_warnings import MappingWarnings
 from wonder.coordinator.tasks import Tasks
 from wonder.coordinator.timers import NearTimers
 from wonder.engine.decisions import (
@@ -23,6 +24,7 @@ from wonder.engine.decisions import (
     SetRunStatus,
     SetTimer,
     StartChild,
+    WarnOfMapping,
 )
 from wonder.engine.facts import ChildEnded, Fact, TurnContinued
 
@@ -58,6 +60,7 @@ class Acting:
             FireTriggers: effects.fire_triggers,
             RetryRun: effects.retry_run,
             ContinueLater: self._go_on,
+            WarnOfMapping: MappingWarnings().tell,
         }
         assert self._acts.keys() == ACTED_ON
 

@@ -19,6 +19,7 @@ from wonder.engine.decisions import (
     SetRunStatus,
     SetTimer,
     StartChild,
+    WarnOfMapping,
 )
 from wonder.errors import WonderError
 
@@ -36,6 +37,7 @@ ACTED_ON: Final[frozenset[type[Decision]]] = frozenset(
         SetRunStatus,
         SetTimer,
         StartChild,
+        WarnOfMapping,
     }
 )
 """The decisions that something is done with once they are durable; the others are rows only."""

@@ -13,7 +13,7 @@ from wonder.engine.writing import Writes
 from wonder.language.collection import Collection
 from wonder.language.expressions import Expression
 from wonder.language.mappings import Mapping
-from wonder.language.paths import Path
+from wonder.language.paths import Path, Query
 from wonder.language.paths.getters import Getter
 from wonder.language.schemas import Validator
 from wonder.language.values import JsonValue
@@ -135,6 +135,7 @@ class CompiledNode:
         "joins",
         "kind",
         "limited_transitions",
+        "promised",
         "pure",
         "queue",
         "ref",
@@ -156,6 +157,8 @@ class CompiledNode:
         that it was dispatched, because nobody could tell."""
         self.input_mapping: Mapping
         self.input_reads_branch = False
+        self.promised: tuple[Query, ...] = ()
+        """Queries of its input mapping for a value that a schema of the workflow requires (CTX-5c)."""
         self.writes: Writes | None = None
         self.pure: PureAction | None = None
         self.tolerated_step: str | None = None

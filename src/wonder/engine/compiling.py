@@ -19,9 +19,10 @@ from wonder.engine.writing import Writes
 from wonder.language.collection import compile_collection
 from wonder.language.expressions import ROOTS, Expression, Names, compile_expression, compile_structured, show_path
 from wonder.language.mappings import compile_mapping
-from wonder.language.paths import parse_dotted
+from wonder.language.paths import Path, Query, parse_dotted
 from wonder.language.paths.getters import getter
 from wonder.language.schemas import compile_defaults, compile_validator
+from wonder.language.schemas.presence import is_promised
 
 Key: TypeAlias = tuple[str, int]
 
@@ -42,6 +43,7 @@ class _Compiler:
     def __init__(self, workflow: WorkflowDef, tasks: Mapping[Key, TaskDef], actions: Mapping[Key, ActionDef]) -> None:
         self.workflow, self.tasks, self.actions = workflow, tasks, actions
         self.compiled = CompiledWorkflow(workflow.id, workflow.version, workflow.name)
+        self.promised: dict[Path | None, bool] = {}
         self.groups = _group_names(workflow)
         self.branches = Branches(_by_ids(workflow, self.groups))
 
@@ -56,6 +58,7 @@ class _Compiler:
             target.input_mapping = compile_mapping(node.input_mapping)
             roots = [query.prefix[:1] for _, query in target.input_mapping.queries]
             target.input_reads_branch = any(root in ((), ("_branch",)) for root in roots)
+            target.promised = tuple(query for _, query in target.input_mapping.queries if self._is_promised(query))
             target.writes = Writes(node.output_mapping) if node.output_mapping else None
             self._task_of(target)
         for transition in workflow.transitions:
@@ -75,6 +78,16 @@ class _Compiler:
         assert isinstance(initial, dict), "defaults fill an object"
         compiled.initial_state = initial
         compiled.state_check = StateCheck(workflow.context_schema)
+
+    def _is_promised(self, query: Query) -> bool:
+        """Say whether a schema of the workflow requires the value that a query finds."""
+        path = query.path
+        if path not in self.promised:
+            workflow = self.workflow
+            roots = {"input": workflow.input_schema, "state": workflow.context_schema, "output": workflow.output_schema}
+            schema = roots.get(str(path[0])) if path else None
+            self.promised[path] = schema is not None and path is not None and is_promised(schema, path[1:])
+        return self.promised[path]
 
     def _names(self, node_id: str, reads: tuple[str, ...] = ()) -> Names:
         if node_id in self.branches.unknown:

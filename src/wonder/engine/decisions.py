@@ -331,6 +331,14 @@ class RetryRun(Struct, frozen=True, gc=False):
     """Store that a triggered run, which has failed, is due to be retried, and do so once that is durable (PHS-6)."""
 
 
+class WarnOfMapping(Struct, frozen=True, gc=False):
+    """Log that an input mapping found nothing where a schema requires a value (CTX-5c)."""
+
+    token_id: str
+    node_id: str
+    queries: tuple[str, ...]
+
+
 class ContinueLater(Struct, frozen=True, gc=False):
     """Commit, put the run at the back of the line, and bring `TurnContinued` then (CTL-20)."""
 
@@ -371,5 +379,6 @@ Decision: TypeAlias = (
     | FireTriggers
     | MoveTrigger
     | RetryRun
+    | WarnOfMapping
     | ContinueLater
 )

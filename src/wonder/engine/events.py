@@ -50,6 +50,9 @@ _OutputCut = Annotated[
         description="in place of a large `output`: its `bytes`, its `start`, and where it is `kept_as`, or why `lost`"
     ),
 ]
+_FoundNothing = Annotated[
+    list[str], Meta(description="queries of its `input_mapping` that found nothing where a schema requires a value")
+]
 _By = Annotated[str | None, Meta(description="who it was, if that is known")]
 
 
@@ -153,12 +156,14 @@ class TokenDispatched(TypedDict):
         Annotated[int, Meta(description="how often it was lost; -1 if it is left to a process that runs it")]
     ]
     lost_with: NotRequired[Annotated[Literal["process", "worker"], Meta(description="what it was lost with")]]
+    found_nothing: NotRequired[_FoundNothing]
 
 
 class TokenSuspended(TypedDict):
     """A token began to wait for a person, a time, an event, a sub-workflow, a decision about a budget or a function."""
 
     wait: Annotated[dict[str, Any], Meta(description="what it waits for, by `kind`")]
+    found_nothing: NotRequired[_FoundNothing]
 
 
 class TokenResumed(TypedDict):

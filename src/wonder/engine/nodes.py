@@ -3,7 +3,7 @@
 from typing import Any
 
 from wonder.engine.contexts import apply_draft, draft_for, write_failure, write_output
-from wonder.engine.decisions import DispatchTask, RecordEvent, SendMetric
+from wonder.engine.decisions import DispatchTask, RecordEvent, SendMetric, WarnOfMapping
 from wonder.engine.ending import fail_run
 from wonder.engine.event_type import Event
 from wonder.engine.events import NODE_COMPLETED, NODE_FAILED, TOKEN_DISPATCHED, NodeCompleted, NodeFailed
@@ -16,10 +16,13 @@ from wonder.engine.turn import Turn
 from wonder.engine.views import build_view, view_from
 from wonder.engine.writing import Draft, json_size
 from wonder.errors import WonderError
+from wonder.language.paths import MISSING
 from wonder.language.values import JsonValue
 
 # What a task takes from a context of fewer bytes is not worth measuring.
 _SMALL_CONTEXT = 1_000
+# So many queries that found nothing are told of one node.
+_MISSED_MAX = 10
 # Shared, never changed: on the way of every task.
 _DISPATCHED = TOKEN_DISPATCHED({})
 _LEFT = TOKEN_DISPATCHED({"losses": -1})
@@ -27,7 +30,7 @@ _LEFT = TOKEN_DISPATCHED({"losses": -1})
 
 def dispatch(turn: Turn, token: Token) -> None:
     """Send the task of a token to a worker."""
-    task_input = node_input(turn, token)
+    task_input, missed = node_input(turn, token)
     if isinstance(task_input, Failure):
         fail_node(turn, token, task_input)
         return
@@ -39,19 +42,29 @@ def dispatch(turn: Turn, token: Token) -> None:
     if turn.run.is_elsewhere:
         # The process that runs it later has to know that none has had it before.
         losses, event = -1, _LEFT
+    if missed:
+        event = TOKEN_DISPATCHED({"found_nothing": list(missed), **({"losses": losses} if event is _LEFT else {})})
+        turn.emit(WarnOfMapping(token.id, node.id, missed))
     turn.emit(DispatchTask(token.id, node.id, node.task_id, node.task_version, node.queue, task_input, losses))
     turn.record(event, token)
 
 
-def node_input(turn: Turn, token: Token) -> JsonValue | Failure:
-    """Give the input of a token's task, or why its mapping can't be carried out."""
+def node_input(turn: Turn, token: Token) -> tuple[JsonValue | Failure, tuple[str, ...]]:
+    """Give the input of a token's task, or why its mapping can't be carried out.
+
+    With it, the queries that found nothing although a schema requires the value (CTX-5c).
+    """
     node, scope = token.node, token.scope
     with_branch = node.input_reads_branch and scope.group is not None
     view = view_from(turn.run, scope, token.last_error, with_branch=with_branch)
     try:
-        return node.input_mapping.apply(view)
+        task_input = node.input_mapping.apply(view)
     except WonderError as error:
-        return evaluation_failure(error)
+        return evaluation_failure(error), ()
+    if not node.promised:
+        return task_input, ()
+    missed = [query.text for query in node.promised if query.find(view) is MISSING]
+    return task_input, tuple(missed[:_MISSED_MAX])
 
 
 def run_pure(turn: Turn, token: Token) -> None:

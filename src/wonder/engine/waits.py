@@ -2,7 +2,14 @@
 
 from typing import Any, assert_never
 
-from wonder.engine.decisions import AwaitEvent, RequestInput, StartChild, SuspendToken, WithdrawInput
+from wonder.engine.decisions import (
+    AwaitEvent,
+    RequestInput,
+    StartChild,
+    SuspendToken,
+    WarnOfMapping,
+    WithdrawInput,
+)
 from wonder.engine.ending import stop_wait
 from wonder.engine.events import (
     HUMAN_INPUT_ANSWERED,
@@ -11,6 +18,7 @@ from wonder.engine.events import (
     TOKEN_RESUMED,
     TOKEN_SUSPENDED,
     NodeCompleted,
+    TokenSuspended,
 )
 from wonder.engine.failure import Failure
 from wonder.engine.limits import CUT_SHOWN, RECORDED_MAX, evaluation_failure
@@ -29,12 +37,14 @@ _OF_CALLS = ("CHILD_FAILED", "CHILD_CANCELLED")
 
 def begin_wait(turn: Turn, token: Token) -> None:
     """Begin the task of a node whose sole step waits."""
-    task_input = node_input(turn, token)
+    task_input, missed = node_input(turn, token)
     task = token.node.wait
     assert task is not None
     if isinstance(task_input, Failure):
         fail_node(turn, token, task_input)
         return
+    if missed:
+        turn.emit(WarnOfMapping(token.id, token.node.id, missed))
     refusal: Failure | None = None
     try:
         if (failure := task.input_failure(task_input)) is not None:
@@ -42,7 +52,7 @@ def begin_wait(turn: Turn, token: Token) -> None:
             return
         outcome = task.outcome(task_input)
         if outcome == "continue":
-            refusal = _suspend(turn, token, task, task_input)
+            refusal = _suspend(turn, token, task, task_input, missed)
     except WonderError as error:
         outcome, refusal = "continue", evaluation_failure(error)
     match outcome:
@@ -58,23 +68,25 @@ def begin_wait(turn: Turn, token: Token) -> None:
         _end_in_failure(turn, token, refusal)
 
 
-def _suspend(turn: Turn, token: Token, task: WaitingTask, task_input: JsonValue) -> Failure | None:
+def _suspend(
+    turn: Turn, token: Token, task: WaitingTask, task_input: JsonValue, missed: tuple[str, ...]
+) -> Failure | None:
     """Let a token wait; gives why it can't."""
     action_input = task.action_input(task_input)
     if isinstance(action_input, Failure):
         return action_input
     match task.wait:
         case HumanWait() as wait:
-            _ask(turn, token, wait, task_input, action_input)
+            _ask(turn, token, wait, task_input, action_input, missed)
         case SleepWait() as wait:
             due_ms = wait.due_ms(action_input, turn.now_ms)
-            _sleep(turn, token, {"kind": "sleep", "due_ms": due_ms}, task_input)
+            _sleep(turn, token, {"kind": "sleep", "due_ms": due_ms}, task_input, missed)
             turn.set_timer(f"sleep:{token.id}", due_ms, token)
         case EventWait() as wait:
             key = None if wait.key is None else wait.key.render(_names(action_input))
             if key is not None:
                 check_key("the key of the event", key)
-            _sleep(turn, token, {"kind": "wait_for_event", "event": wait.event, "key": key}, task_input)
+            _sleep(turn, token, {"kind": "wait_for_event", "event": wait.event, "key": key}, task_input, missed)
             turn.emit(AwaitEvent(token.id, wait.event, key))
             if wait.timeout_ms is not None:
                 turn.set_timer(f"event:{token.id}", turn.now_ms + wait.timeout_ms, token)
@@ -86,7 +98,7 @@ def _suspend(turn: Turn, token: Token, task: WaitingTask, task_input: JsonValue)
             key = _key(turn, token, task, action_input)
             child_run_id = turn.new_id()
             waits: dict[str, JsonValue] = {"kind": "workflow_call", "child_run_id": child_run_id}
-            _sleep(turn, token, waits if key is None else {**waits, "key": key}, task_input)
+            _sleep(turn, token, waits if key is None else {**waits, "key": key}, task_input, missed)
             turn.emit(call_order(token, task, wait, child_run_id, called, action_input))
         case _:
             assert_never(task.wait)
@@ -126,11 +138,18 @@ def call_order(
     )
 
 
-def _ask(turn: Turn, token: Token, wait: HumanWait, task_input: JsonValue, action_input: JsonValue) -> None:
+def _ask(
+    turn: Turn,
+    token: Token,
+    wait: HumanWait,
+    task_input: JsonValue,
+    action_input: JsonValue,
+    missed: tuple[str, ...],
+) -> None:
     prompt = wait.prompt.render(_names(action_input))
     item_id = turn.new_id()
     due_ms = None if wait.deadline_ms is None else turn.now_ms + wait.deadline_ms
-    _sleep(turn, token, {"kind": "human_input", "item_id": item_id}, task_input)
+    _sleep(turn, token, {"kind": "human_input", "item_id": item_id}, task_input, missed)
     turn.emit(RequestInput(item_id, token.id, "human_input", prompt, wait.schema, action_input, due_ms))
     turn.record(HUMAN_INPUT_REQUESTED({"item_id": item_id, "prompt": prompt}), token)
     if due_ms is not None:
@@ -235,9 +254,14 @@ def _reach_deadline(turn: Turn, token: Token, wait: HumanWait) -> None:
         _give_up(turn, token, Failure("HUMAN_INPUT_DEADLINE", f"nobody answered {token.node.ref!r} in time", 1))
 
 
-def _sleep(turn: Turn, token: Token, wait: dict[str, JsonValue], task_input: JsonValue) -> None:
+def _sleep(
+    turn: Turn, token: Token, wait: dict[str, JsonValue], task_input: JsonValue, missed: tuple[str, ...]
+) -> None:
     turn.emit(SuspendToken(token.id, wait, task_input))
-    turn.record(TOKEN_SUSPENDED({"wait": wait}), token)
+    told: TokenSuspended = {"wait": wait}
+    if missed:
+        told["found_nothing"] = list(missed)
+    turn.record(TOKEN_SUSPENDED(told), token)
 
 
 def _wake(turn: Turn, token: Token, by: str, action_output: JsonValue, of_run: str | None = None) -> None:

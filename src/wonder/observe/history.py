@@ -44,6 +44,8 @@ class Execution(Struct, kw_only=True):
     output_cut: dict[str, Any] | None = None
     changes: list[Any] = field(default_factory=list)
     """What it wrote to the context: `[path, value]`."""
+    found_nothing: list[str] = field(default_factory=list)
+    """Queries of its input mapping that found nothing where a schema requires a value (CTX-5c)."""
     attempts: list[Attempt] = field(default_factory=list)
     error: dict[str, Any] | None = None
     llm_tokens: int = 0
@@ -138,6 +140,8 @@ class _Reading:
 
 def _note(execution: Execution, event: RecordEvent) -> None:
     told, type = event.metadata, event.type
+    if missed := told.get("found_nothing"):
+        execution.found_nothing = missed
     if event.tokens or event.cost_usd:
         execution.llm_tokens += event.tokens or 0
         execution.cost_usd += event.cost_usd or 0.0

@@ -61,6 +61,8 @@ class ExecutionRecord(Output, frozen=True):
     """In the place of an output that was too large: its `bytes`, its `start`, and where it is `kept_as`."""
     changes: list[Any]
     """What it wrote to the context: `[path, value]`."""
+    found_nothing: list[str]
+    """Queries of its `input_mapping` that found nothing where a schema requires a value."""
     attempts: list[AttemptRecord]
     error: AttemptError | None
     llm_tokens: int
@@ -95,6 +97,7 @@ def _record(one: Execution, node: str) -> ExecutionRecord:
         output=one.output if one.output_cut is None else UNSET,
         output_cut=one.output_cut,
         changes=one.changes,
+        found_nothing=one.found_nothing,
         attempts=[_attempt(attempt) for attempt in one.attempts],
         error=_error(one.error),
         llm_tokens=one.llm_tokens,

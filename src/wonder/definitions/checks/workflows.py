@@ -15,6 +15,7 @@ from wonder.definitions.checks.sights import Sights
 from wonder.definitions.checks.signatures import task_gives, task_takes
 from wonder.definitions.checks.texts import read_dotted
 from wonder.definitions.checks.transitions import check_transition
+from wonder.definitions.checks.unwritten import check_unwritten_reads
 from wonder.definitions.checks.updates import check_scoped_action
 from wonder.definitions.checks.variables import check_variables
 from wonder.definitions.drafts import NodeDraft, TransitionDraft, WorkflowDraft
@@ -47,6 +48,7 @@ def check_workflow(workflow: WorkflowDraft, lookup: Lookup, reading: Reading, fi
     if whole and check_graph(workflow, branches, reads_last_error, findings) and nodes_are_whole:
         check_branch_writes(workflow, branches, tasks, findings)
         check_output_written(workflow, tasks, findings)
+        check_unwritten_reads(workflow, branches, tasks, findings)
 
 
 def _nodes_of(workflow: WorkflowDraft) -> Path:

@@ -34,6 +34,24 @@ def may_be_missing(schema: Schema, path: Sequence[str | int]) -> bool:
     return False
 
 
+def is_promised(schema: Schema, path: Sequence[str | int]) -> bool:
+    """Say whether every object of a schema has something at a path of names, all of which it requires."""
+    here = schema
+    for place, segment in enumerate(path):
+        found = branches((Node(here, References(here)),))
+        # What is asked about is an object; what is inside of it may be anything that its schema allows.
+        looked_at = [branch for branch in found if place or branch.kind == "object"]
+        if not looked_at or not all(_requires(branch, segment) for branch in looked_at):
+            return False
+        shape = shape_at(here, (segment,))
+        here = shape.schema if shape.kind == "known" else True
+    return bool(path)
+
+
+def _requires(branch: Branch, segment: str | int) -> bool:
+    return branch.kind == "object" and branch.values is None and segment in branch.required()
+
+
 def _has(branch: Branch, segment: str | int) -> bool:
     if not isinstance(segment, str):
         return branch.kind == "array" and not _may_end_before(branch, segment)
