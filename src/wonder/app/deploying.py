@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from wonder.app.checking import beside, is_large
 from wonder.app.given_files import read_given_file
 from wonder.app.project import OpenProject
 from wonder.language.values import check_value
@@ -35,7 +36,8 @@ async def read_definition(definition: str | Path | Mapping[str, Any]) -> "Loaded
     announce_zones()
     if isinstance(definition, Mapping):
         return load_value(check_value(dict(definition)))
-    return load_text(await asyncio.to_thread(read_given_file, definition), str(definition))
+    # All in one thread: to read a large file takes longer than to find it.
+    return await asyncio.to_thread(lambda: load_text(read_given_file(definition), str(definition)))
 
 
 def main_workflow(deployed: "Deployed", definition: str | Path | Mapping[str, Any]) -> "Workflow":
@@ -145,7 +147,8 @@ async def store_definition(
     # takes longer with each workflow that is stored.
     async with project.store.transaction() as transaction:
         catalog = await load_catalog_for(project, loaded, transaction)
-    bundle, warnings = loaded.bundle(await with_functions(catalog, loaded, functions))
+    known = await with_functions(catalog, loaded, functions)
+    bundle, warnings = await beside(lambda: loaded.bundle(known), is_large=is_large(loaded))
     deployed = await deploy_bundle(
         project.store,
         bundle,

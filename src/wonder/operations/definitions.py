@@ -6,6 +6,7 @@ from msgspec import UNSET, UnsetType, field
 
 from wonder.actions.functions.functions import FunctionRegistry
 from wonder.app.application import Application
+from wonder.app.checking import LARGE_BYTES, beside, is_large
 from wonder.app.deploying import (
     compile_definition,
     find_main_workflow,
@@ -62,7 +63,7 @@ class Validation(Output, frozen=True):
 @operation("definitions.validate", role="viewer")
 async def validate(application: Application, given: GivenFiles) -> Validation:
     """Check definition files and report everything that is wrong with them; nothing is stored."""
-    files = [read_definition(one.name, one.text.encode()) for one in given.files]
+    files = await _read(given)
     loaded = [file.loaded for file in files if file.loaded]
     for file in files:
         if file.loaded:
@@ -110,15 +111,20 @@ class Deployment(Output, frozen=True):
 @operation("definitions.deploy", role="author", changes=True)
 async def deploy(application: Application, given: GivenFiles) -> Deployment:
     """Check definition files and store them, with versions; what has not changed gets no new one."""
-    files = [read_definition(one.name, one.text.encode()) for one in given.files]
+    files = await _read(given)
     return await deploy_files(application, files, given.allow_mcp)
 
 
 @operation("definitions.deploy_public", role="admin", changes=True, reach="server")
 async def deploy_public(application: Application, given: GivenFiles) -> Deployment:
     """Check definition files that have only libraries, and store these as public ones, with versions."""
-    files = [read_definition(one.name, one.text.encode()) for one in given.files]
+    files = await _read(given)
     return await deploy_files(application, files, given.allow_mcp, public=True)
+
+
+async def _read(given: GivenFiles) -> list[DefinitionFile]:
+    large = sum(len(one.text) for one in given.files) > LARGE_BYTES
+    return await beside(lambda: [read_definition(one.name, one.text.encode()) for one in given.files], is_large=large)
 
 
 async def check_loaded(
@@ -127,7 +133,8 @@ async def check_loaded(
     """Compile and check a definition that was read; what it names but does not hold is looked up."""
     compiled = await compile_definition(application, loaded, allow_mcp=allow_mcp)
     catalog = await load_catalog_for(application, compiled)
-    return compiled.check(await with_functions(catalog, compiled, functions))
+    known = await with_functions(catalog, compiled, functions)
+    return await beside(lambda: compiled.check(known), is_large=is_large(compiled))
 
 
 def validation_of(files: list[DefinitionFile]) -> Validation:
