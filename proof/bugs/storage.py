@@ -262,8 +262,8 @@ BUGS = (
     Bug(
         "question-closed-twice",
         "storage/sql/runs_writing.sql",
-        "WHERE id = $1 AND closed_ms IS NULL;",
-        "WHERE id = $1;",
+        "answered_by = $4, closed_ms = $5\nWHERE id = $1 AND closed_ms IS NULL;",
+        "answered_by = $4, closed_ms = $5\nWHERE id = $1;",
         "a question that was withdrawn becomes answered",
         (IN_FULL,),
     ),

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from wonder.definitions.records.workflows import Startable
     from wonder.operations.logs import LogMessage
     from wonder.operations.queries import QueryAnswer
-    from wonder.operations.run_records import Question, RunStatus, RunSummary
+    from wonder.operations.question_records import Question, QuestionDetails
+    from wonder.operations.run_records import RunStatus, RunSummary
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -121,17 +122,43 @@ class App(Application):
         run = await super().start(workflow, input, idempotency_key=idempotency_key, version=version)
         return TypedRun(run.id, run, read, getattr(output, "__name__", str(output)))
 
-    async def inbox(self) -> "AsyncIterator[Question]":
-        """Give the questions that runs ask people, oldest first; `answer` answers one."""
+    async def inbox(
+        self,
+        *,
+        of: str | None = None,
+        assignee: str | None = None,
+        role: Literal["operator", "author", "admin"] | None = None,
+        claimed: bool | None = None,
+        workflow: str | None = None,
+    ) -> "AsyncIterator[Question]":
+        """Give the questions that runs ask people, oldest first; `answer` answers one.
+
+        With `of`, only those whose turn it is that person's. The other filters are those of `wonder inbox`.
+        """
         from wonder.operations.inbox import ListInbox, list_inbox  # as the module says
 
         cursor = None
         while True:
-            page = await list_inbox(self, ListInbox(cursor=cursor))
+            asked = ListInbox(
+                mine=of is not None,
+                by=of,
+                assignee=assignee,
+                role=role,
+                claimed=claimed,
+                workflow=workflow,
+                cursor=cursor,
+            )
+            page = await list_inbox(self, asked)
             for question in page.items:
                 yield question
             if (cursor := page.cursor) is None:
                 return
+
+    async def question(self, item_id: str) -> "QuestionDetails":
+        """Give one question, open or closed: its evidence, and who answered what when; raises NotFound."""
+        from wonder.operations.inbox import OneQuestion, show_question  # as the module says
+
+        return await show_question(self, OneQuestion(item_id=item_id))
 
     async def runs(
         self,

@@ -31,6 +31,17 @@ def with_task(steps: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
     return {**workflow({"n": {"task": "t"}}), "tasks": {"t": {"steps": numbered, **fields}}}
 
 
+YES_OR_NO = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
+
+
+def test_act_4_evidence_names_paths_that_the_context_has() -> None:
+    schema = {"type": "object", "properties": {"total": {"type": "integer"}}}
+    evidence = {"good": "state.total", "wrong": "state.totl", "nowhere": "stat.total"}
+    definition = workflow({"n": {"action": action("human_input", evidence=evidence)}}, context_schema=schema)
+    at = "nodes.n.action.implementation.evidence"
+    assert found_in(definition) == [f"unknown_field at {at}.wrong", f"unknown_name at {at}.nowhere"]
+
+
 @pytest.mark.parametrize("kind", WAITING)
 @pytest.mark.parametrize("at", [0, 1])
 def test_lay_3_a_durable_wait_is_the_sole_step_of_its_task(kind: str, at: int) -> None:
@@ -247,6 +258,42 @@ def test_ret_3_a_time_out_above_the_one_around_it_is_a_warning(
             "default_misfit",
         ),
         ({"prompt": "?", "schema": {"type": "text"}}, "human_input", "schema_unknown_type"),
+        ({"prompt": "?", "assignee": "{{"}, "human_input", "template_syntax"),
+        ({"prompt": "?", "evidence": {"x": "state..y"}}, "human_input", "path_syntax"),
+        ({"prompt": "?", "assignee": "ann", "role": "author"}, "human_input", "two_assignees"),
+        ({"prompt": "?", "assignee": "ann", "answerable_by": {"names": ["bob"]}}, "human_input", "cannot_answer"),
+        ({"prompt": "?", "role": "author", "answerable_by": {"names": ["bob"]}}, "human_input", "cannot_answer"),
+        ({"prompt": "?", "role": "operator", "answerable_by": {"role": "admin"}}, "human_input", "cannot_answer"),
+        ({"prompt": "?", "answerable_by": {"names": []}}, "human_input", "too_short"),
+        ({"prompt": "?", "answerable_by": {"names": ["a", "a"]}}, "human_input", "named_twice"),
+        ({"prompt": "?", "answerable_by": {"role": "viewer"}}, "human_input", "bad_choice"),
+        ({"prompt": "?", "remind_ms": 20, "deadline_ms": 20}, "human_input", "late_reminder"),
+        ({"prompt": "?", "quorum": {"of": ["a", "b"], "needed": 3}}, "human_input", "quorum_too_large"),
+        ({"prompt": "?", "quorum": {"of": ["a", "b", "a"], "needed": 2}}, "human_input", "named_twice"),
+        ({"prompt": "?", "quorum": {"of": ["a"], "needed": 0}}, "human_input", "out_of_range"),
+        ({"prompt": "?", "quorum": {"of": [], "needed": 1}}, "human_input", "too_short"),
+        ({"prompt": "?", "assignee": "a", "quorum": {"of": ["a"], "needed": 1}}, "human_input", "quorum_assigned"),
+        ({"prompt": "?", "role": "admin", "quorum": {"of": ["a"], "needed": 1}}, "human_input", "quorum_assigned"),
+        (
+            {"prompt": "?", "answerable_by": {"names": ["a"]}, "quorum": {"of": ["a", "b"], "needed": 1}},
+            "human_input",
+            "cannot_answer",
+        ),
+        (
+            {"prompt": "?", "schema": YES_OR_NO, "quorum": {"of": ["a"], "needed": 1, "agree_on": "okay"}},
+            "human_input",
+            "unknown_field",
+        ),
+        (
+            {
+                "prompt": "?",
+                "schema": YES_OR_NO,
+                "quorum": {"of": ["a"], "needed": 1, "on_disagreement": {"default": {"ok": 1}}},
+            },
+            "human_input",
+            "default_misfit",
+        ),
+        ({"prompt": "?", "quorum": {"of": ["a"], "needed": 1, "on_disagreement": "vote"}}, "human_input", "bad_choice"),
         ({"event": "e", "key": "{{"}, "wait_for_event", "template_syntax"),
         ({"path": "/etc/passwd"}, "read_file", "path_outside"),
         ({"path": "a/../../b"}, "read_file", "path_outside"),

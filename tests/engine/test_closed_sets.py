@@ -34,6 +34,7 @@ from wonder.engine.decisions import (
     SetRunStatus,
     StartChild,
     StopAwaiting,
+    UpdateInput,
     WarnOfMapping,
     WithdrawInput,
 )
@@ -47,7 +48,7 @@ from wonder.storage.runs.recording import _TAKERS as STORED
 
 # Decisions that change nothing of a run's state, and those that have no rows.
 ACTING_ONLY = {RequestInput, WithdrawInput, AbortTask, StartChild, ControlChild, AwaitEvent, StopAwaiting, SendMetric}
-ACTING_ONLY |= {FireTriggers, MoveTrigger, RetryRun, ContinueLater, WarnOfMapping}
+ACTING_ONLY |= {UpdateInput, FireTriggers, MoveTrigger, RetryRun, ContinueLater, WarnOfMapping}
 WITHOUT_ROWS = {RecordEvent, EndGroup, AbortTask, StartChild, ControlChild, ContinueLater, WarnOfMapping}
 
 

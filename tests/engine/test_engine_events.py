@@ -19,7 +19,10 @@ from wonder.engine.events import ARTIFACT_WRITTEN, BUDGET_ALERT, EVENTS, check_e
 from wonder.engine.facts import (
     CancelRequested,
     GateAnswered,
+    InputClaimed,
+    InputDelegated,
     InputGiven,
+    InputReleased,
     PauseRequested,
     ResumeRequested,
     RunQueued,
@@ -90,6 +93,23 @@ def answered() -> Player:
     return player
 
 
+def handed_around() -> Player:
+    """A question that is claimed, released, handed on and reminded of, and one that two people answer."""
+    quorum = {"of": ["ann", "bob"], "needed": 2}
+    asks = {"a": {**ASKS, "remind_ms": 20}, "b": {**ASKS, "quorum": quorum}}
+    player = Player(workflow(asks, [{"from": "a", "to": "b"}])).start()
+    (request,) = player.of(RequestInput)
+    token_id, item_id = request.token_id or "", request.item_id
+    player.bring(InputClaimed(token_id, item_id, "ann"))
+    player.bring(InputReleased(token_id, item_id, "ann"))
+    player.bring(InputDelegated(token_id, item_id, "ann", "bob"))
+    player.fire("remind")
+    player.bring(InputGiven(token_id, item_id, {}, "bob"))
+    request = player.of(RequestInput)[1]
+    player.bring(InputGiven(request.token_id or "", request.item_id, 1, "ann"))
+    return player
+
+
 def extended() -> Player:
     """A run at its time-out that is given more time."""
     player = Player(workflow({"a": TASK}, [], timeout_ms=100)).start()
@@ -151,6 +171,8 @@ PLAYED: dict[str, Callable[[], Player]] = {
     **dict.fromkeys(("workflow_waiting", "workflow_paused", "workflow_resumed", "workflow_cancelled"), paused),
     **dict.fromkeys(("token_suspended", "token_cancelled", "human_input_requested", "human_input_withdrawn"), paused),
     **dict.fromkeys(("human_input_answered", "token_resumed"), answered),
+    **dict.fromkeys(("human_input_claimed", "human_input_released", "human_input_delegated"), handed_around),
+    **dict.fromkeys(("human_input_reminded", "human_input_counted"), handed_around),
     **dict.fromkeys(("workflow_timed_out", "workflow_extended", "timer_set", "timer_fired"), extended),
     **dict.fromkeys(("fan_out_started", "fan_in_waiting", "fan_in_completed"), lambda: joined("all")),
     **dict.fromkeys(("trigger_fired", "trigger_skipped", "trigger_failed"), triggers),

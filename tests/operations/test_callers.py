@@ -4,7 +4,16 @@ import pytest
 
 from support.systems import bundle, open_item, running, waits
 from wonder.app.callers import Caller
-from wonder.operations.run_orders import AnswerItem, answer_item
+from wonder.engine.gates import ItemClaimed, MayNotAnswer
+from wonder.operations.inbox import (
+    Answer,
+    ClaimQuestion,
+    ListInbox,
+    answer_item,
+    claim_question,
+    list_inbox,
+    release_question,
+)
 from wonder.storage.runs.reading import inbox_of_run
 
 ASK = bundle("asking", {"ask": waits("human_input", {"prompt": "?", "schema": {}})})
@@ -27,8 +36,31 @@ async def test_key_3_who_answers_is_the_caller_and_not_what_the_request_says(
         run = await wonder.start("asking")
         item = await open_item(wonder, run)
         theirs = wonder if caller is None else wonder.acting_for(caller)
-        await answer_item(theirs, AnswerItem(item_id=item.id, answer=1, by="somebody else"))
+        await answer_item(theirs, Answer(item_id=item.id, answer=1, by="somebody else"))
         assert [one.answered_by for one in await inbox_of_run(wonder.store, run.id)] == [answered_by]
+
+
+async def test_act_4b_what_a_caller_may_do_with_a_question_follows_from_their_name_and_role(store_url: str) -> None:
+    """KEY-3: a body that names somebody else changes nothing; what a model may do is off unless it is said."""
+    guarded = {"prompt": "?", "role": "author", "answerable_by": {"role": "author", "models": False}}
+    async with running(store_url) as wonder:
+        await wonder.deploy(bundle("asking", {"ask": waits("human_input", guarded)}))
+        item = await open_item(wonder, await wonder.start("asking"))
+        low, author = (wonder.acting_for(Caller("ann", "operator")), wonder.acting_for(Caller("bob", "author")))
+        model = wonder.acting_for(Caller("claude", "admin", kind="model"))
+        for app in (low, model):
+            with pytest.raises(MayNotAnswer):
+                await answer_item(app, Answer(item_id=item.id, answer=1, by="bob"))
+            with pytest.raises(MayNotAnswer):
+                await claim_question(app, ClaimQuestion(item_id=item.id, by="bob"))
+        assert (await list_inbox(low, ListInbox(mine=True, by="bob"))).items == []
+        assert [one.id for one in (await list_inbox(author, ListInbox(mine=True))).items] == [item.id]
+        assert (await claim_question(author, ClaimQuestion(item_id=item.id, by="eve"))).claimed_by == "bob"
+        with pytest.raises(ItemClaimed):
+            await release_question(low, ClaimQuestion(item_id=item.id, by="bob"))
+        admin = wonder.acting_for(Caller("root", "admin"))
+        assert (await release_question(admin, ClaimQuestion(item_id=item.id))).claimed_by is None
+        await answer_item(author, Answer(item_id=item.id, answer=1))
 
 
 def test_key_3_a_caller_covers_what_lies_within_its_scope() -> None:

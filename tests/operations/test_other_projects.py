@@ -50,7 +50,10 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "events.find": [{}, {"types": ["human_input_requested", "workflow_failed", "artifact_written"]}],
     "events.send": [{"event": "something"}],
     "inbox.answer": [{"item_id": ITEM, "answer": {}}],
+    "inbox.claim": [{"item_id": ITEM, "by": "ann"}],
+    "inbox.delegate": [{"item_id": ITEM, "to": "bob", "by": "ann"}],
     "inbox.list": [{}],
+    "inbox.release": [{"item_id": ITEM, "by": "ann"}],
     "inbox.show": [{"item_id": ITEM}],
     "keys.create": [{"role": "viewer"}],
     "keys.list": [{}],
@@ -230,6 +233,9 @@ ORDER_FIELDS: dict[str, dict[str, JsonValue]] = {
     "pause": {"run_id": RUN},
     "resume": {"run_id": RUN},
     "answer": {"item_id": ITEM, "answer": {}},
+    "claim": {"item_id": ITEM, "by": "ann"},
+    "release": {"item_id": ITEM, "by": "ann"},
+    "delegate": {"item_id": ITEM, "to": "bob", "by": "ann"},
     "event": {"event": "something"},
 }
 

@@ -45,7 +45,10 @@ NEEDED = {
     events.find viewer project
     events.send operator project
     inbox.answer operator project
+    inbox.claim operator project
+    inbox.delegate operator project
     inbox.list viewer project
+    inbox.release operator project
     inbox.show viewer project
     keys.create admin project
     keys.list admin project
@@ -159,7 +162,15 @@ def test_key_4_each_operation_needs_the_role_and_the_reach_that_are_listed_here(
 
 
 def test_key_4_what_changes_or_repeats_a_run_and_every_query_needs_an_operator() -> None:
-    for name in ("runs.retry", "runs.retry_all", "runs.fork", "inbox.answer", "events.send", "query.run"):
+    for name in (
+        "runs.retry",
+        "runs.retry_all",
+        "runs.fork",
+        "inbox.answer",
+        "inbox.claim",
+        "events.send",
+        "query.run",
+    ):
         assert OPERATIONS[name].role == "operator", name
     assert {one.role for name, one in OPERATIONS.items() if name.startswith("query.")} == {"operator"}
 

@@ -30,6 +30,10 @@ TOLD: dict[str, list[dict[str, Any]]] = {
     "fan_in_failed": [{"error": ERROR, "join": "b"}],
     "context_updated": [{"changes": CHANGES}, {"changes": []}, {"changes": [["output", 1]], "branch": 1}],
     "human_input_requested": [{"item_id": "i", "prompt": "Really?"}, {"item_id": "i", "prompt": ""}],
+    "human_input_claimed": [{"item_id": "i", "by": "ann"}],
+    "human_input_released": [{"item_id": "i", "by": "ann"}, {"item_id": "i", "by": None}],
+    "human_input_delegated": [{"item_id": "i", "by": None, "to": "bob"}],
+    "human_input_counted": [{"item_id": "i", "by": "ann", "answer": {"ok": True}}],
     "human_input_answered": [{"item_id": "i", "by": "bob"}, {"item_id": "i", "by": None}, {"item_id": "i", "by": ""}],
     "artifact_written": [{"artifact_id": "A", "size_bytes": 12_345_678, "content_type": "a/b"}],
 }

@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
@@ -24,6 +24,7 @@ from support.systems import settle, settle_workspace
 from wonder.actions.protocol import ActionFailed
 from wonder.app.application import Application
 from wonder.app.opening import open_wonder
+from wonder.coordinator.orders import AnswerItem
 from wonder.definitions.faults import DefinitionRefused
 from wonder.errors import WonderError
 from wonder.storage.artifacts import artifacts_of_run
@@ -254,6 +255,9 @@ class Ground:
                     if "answer" in situation and item.status == "open" and item.id not in answered:
                         answered.add(item.id)
                         await wonder.answer(item.id, situation["answer"])
+                    if "people" in situation and item.status == "open" and item.id not in answered:
+                        answered.add(item.id)
+                        await _answer_as(wonder, item.id, situation["people"])
             if "event" in situation and any(run.status == "waiting" for run in runs):
                 await wonder.send_event(*situation["event"])
             await asyncio.sleep(0.01)
@@ -277,7 +281,8 @@ class Ground:
             page = await artifacts_of_run(wonder.store, run.id)
             seen["artifacts"].append([[one.content_type, one.schema_data] for one in page.items])
             for item in await inbox_of_run(wonder.store, run.id):
-                seen["inbox"].append([item.prompt, item.schema, item.status])
+                standing = [item.assignee, item.role, item.people, item.evidence, item.answered_by]
+                seen["inbox"].append([item.prompt, item.schema, item.status, *standing])
         query = wonder.store.query
         seen["metrics"] = await query("SELECT name, dimensions, count, sum FROM metrics ORDER BY 1, 2")
         seen["snapshots"] = await query("SELECT count(*) FROM snapshots")
@@ -289,6 +294,13 @@ class Ground:
         seen["requests"] = [_request(one) for one in self.peer.received]
         seen["files"] = {path.name: path.read_text() for path in sorted((folder / "files").glob("*.txt"))}
         return seen
+
+
+async def _answer_as(wonder: Application, item_id: str, people: list[dict[str, Any]]) -> None:
+    """Answer as several people, one after the other, whether they may or not."""
+    for one in people:
+        with suppress(WonderError):
+            await wonder.order(AnswerItem(item_id=item_id, **one))
 
 
 def _turn_back(database: Path, milliseconds: int) -> None:

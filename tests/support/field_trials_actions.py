@@ -243,6 +243,10 @@ OF_WORLD = [
     trial("VectorSearch.top_k", searches(), f"{IMPLEMENTATION}.top_k", 1, 5),
     trial("VectorSearch.similarity_threshold", searches(), f"{IMPLEMENTATION}.similarity_threshold", 0.9),
 ]
+BOB: Any = {"by": "bob", "role": "operator", "answer": {"ok": True, "why": "x"}}
+ANN: Any = {"by": "ann", "role": "operator", "answer": {"ok": True}}
+DISAGREE: Any = {"people": [BOB, {**ANN, "answer": {"ok": False}}]}
+QUORUM: Any = acts("human_input", {"prompt": "?", "quorum": {"of": ["ann", "bob"], "needed": 2}})
 OF_WAITS = [
     trial("HumanInput.prompt", ASKS, f"{IMPLEMENTATION}.prompt", "really?", "well?"),
     trial("HumanInput.schema_", ASKS, f"{IMPLEMENTATION}.schema", {"type": "integer"}),
@@ -261,6 +265,26 @@ OF_WAITS = [
         4,
         5,
     ),
+    trial("HumanInput.evidence", ASKS, f"{IMPLEMENTATION}.evidence", {"all": "input"}),
+    trial("HumanInput.assignee", ASKS, f"{IMPLEMENTATION}.assignee", "ann"),
+    trial("HumanInput.role", ASKS, f"{IMPLEMENTATION}.role", "author"),
+    trial("HumanInput.answerable_by", ASKS, f"{IMPLEMENTATION}.answerable_by", {"role": "admin"}, people=[BOB]),
+    trial("AnswerableBy.names", ASKS, f"{IMPLEMENTATION}.answerable_by.names", ["ann"], ["bob"], people=[BOB]),
+    trial("AnswerableBy.role", ASKS, f"{IMPLEMENTATION}.answerable_by.role", "admin", "operator", people=[BOB]),
+    trial(
+        "AnswerableBy.models",
+        ASKS,
+        f"{IMPLEMENTATION}.answerable_by.models",
+        True,
+        False,
+        people=[{**BOB, "is_model": True}],
+    ),
+    trial("HumanInput.quorum", ASKS, f"{IMPLEMENTATION}.quorum", {"of": ["ann", "bob"], "needed": 2}, people=[BOB]),
+    trial("Quorum.of", QUORUM, f"{IMPLEMENTATION}.quorum.of", ["ann", "bob"], ["ann", "eve"], people=[BOB, ANN]),
+    trial("Quorum.needed", QUORUM, f"{IMPLEMENTATION}.quorum.needed", 1, 2, people=[BOB]),
+    trial("Quorum.agree_on", QUORUM, f"{IMPLEMENTATION}.quorum.agree_on", "ok", people=[BOB, ANN]),
+    trial("Quorum.on_disagreement", QUORUM, f"{IMPLEMENTATION}.quorum.on_disagreement", {"default": 4}, **DISAGREE),
+    trial("HumanInput.remind_ms", ASKS, f"{IMPLEMENTATION}.remind_ms", 20, patience=0.1),
     trial("Sleep.ms", acts("sleep", {"ms": 1}), f"{IMPLEMENTATION}.ms", 1_500, 1, slower=1.0, patience=2.0),
     trial("Sleep.until", acts("sleep", {}), f"{IMPLEMENTATION}.until", "2999-01-01", "2001-01-01"),
     trial("WaitForEvent.event", WAITS_EVENT, f"{IMPLEMENTATION}.event", "sold", "paid", **PAID),

@@ -36,7 +36,10 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "events.find": "GET /events",
     "events.send": "POST /events",
     "inbox.answer": "POST /inbox/{item_id}/answer",
+    "inbox.claim": "POST /inbox/{item_id}/claim",
+    "inbox.delegate": "POST /inbox/{item_id}/delegate",
     "inbox.list": "GET /inbox",
+    "inbox.release": "POST /inbox/{item_id}/release",
     "inbox.show": "GET /inbox/{item_id}",
     "keys.create": "POST /keys",
     "keys.list": "GET /keys",
@@ -200,7 +203,9 @@ _FIXED: Final[dict[tuple[str, str], dict[str, JsonValue]]] = {
 }
 # Fields that no request may fill: the caller's name is the key's, and a definition must not approve its own commands.
 _OWN: Final[dict[str, frozenset[str]]] = {
-    "inbox.answer": frozenset({"by"}),
+    **dict.fromkeys(
+        ("inbox.answer", "inbox.claim", "inbox.delegate", "inbox.list", "inbox.release"), frozenset({"by"})
+    ),
     # The header If-Match.
     "settings.set": frozenset({"only_if"}),
     "definitions.deploy": frozenset({"allow_mcp"}),

@@ -21,10 +21,13 @@ from wonder.coordinator.orders import (
     AnswerItem,
     AnyOrder,
     CancelRun,
+    ClaimItem,
+    DelegateItem,
     FireSchedule,
     ForkRun,
     IndexVectors,
     PauseRun,
+    ReleaseItem,
     ResumeRun,
     RetryRun,
     RetryVersion,
@@ -238,8 +241,27 @@ class Application(OpenProject):
         await self.order(ResumeRun(run_id=run_id))
 
     async def answer(self, item_id: str, value: JsonValue, *, by: str | None = None) -> None:
-        """Answer an inbox item; raises NotFound, ItemClosed or InputRefused."""
+        """Answer an inbox item; raises NotFound, ItemClosed or InputRefused, and nothing is changed then.
+
+        `by` says who answers; a question with a quorum or with `answerable_by.names` needs it. Raises MayNotAnswer,
+        ItemClaimed or AnsweredOtherwise where that person may not.
+        """
         await self.order(AnswerItem(item_id=item_id, answer=value, by=by))
+
+    async def claim_question(self, item_id: str, *, by: str) -> None:
+        """Let nobody else answer an inbox item; raises NotFound, ItemClosed, MayNotAnswer or ItemClaimed."""
+        await self.order(ClaimItem(item_id=item_id, by=by))
+
+    async def release_question(self, item_id: str, *, by: str | None = None) -> None:
+        """Let others answer an inbox item again; raises NotFound or ItemClosed."""
+        await self.order(ReleaseItem(item_id=item_id, by=by))
+
+    async def delegate_question(self, item_id: str, to: str, *, by: str | None = None) -> None:
+        """Hand an inbox item, or the place of `by` among its approvers, to another person.
+
+        Raises NotFound, ItemClosed, MayNotAnswer, ItemClaimed or NotPossible.
+        """
+        await self.order(DelegateItem(item_id=item_id, to=to, by=by))
 
     async def send_event(
         self,

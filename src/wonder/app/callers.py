@@ -25,8 +25,8 @@ class Caller:
     """None: the whole workspace, or the whole server."""
     key_id: str | None = None
     """The id of the API key that was shown; None where it was none."""
-    kind: Literal["key", "person", "local"] = "key"
-    """What vouches for the name: an API key, a sign-in, or the user account on this machine."""
+    kind: Literal["key", "person", "local", "model"] = "key"
+    """What vouches for the name: an API key, a sign-in, the user account here; or that a model asks (ACT-4)."""
 
     @property
     def reach(self) -> Reach:

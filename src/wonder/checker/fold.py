@@ -132,7 +132,7 @@ def _all_ended(state: State, event: Event, told: Fields) -> None:
 
 def _drop_timers_of(state: State, token_id: str) -> None:
     """A token that goes on needs none of the timers that it set for its wait."""
-    for kind in ("sleep", "deadline", "event", "action", "task", "function"):
+    for kind in ("sleep", "deadline", "remind", "event", "action", "task", "function"):
         state.timers.pop(f"{kind}:{token_id}", None)
 
 
@@ -207,6 +207,30 @@ def _answered(state: State, event: Event, told: Fields) -> None:
         state.gate_item = None
 
 
+def _question_changed(state: State, event: Event, told: Fields) -> None:
+    """Take in who has a question now, what approvers have answered, and how often people were reminded of it."""
+    token = state.tokens.get(event.token_id or "")
+    if token is None or token.wait is None:
+        return
+    wait: dict[str, Any] = dict(token.wait)
+    match event.type:
+        case "human_input_claimed":
+            wait["claimed_by"], wait["claimed_ms"] = told["by"], event.at_ms
+        case "human_input_reminded":
+            wait["reminders"], wait["reminded_ms"] = told["reminders"], event.at_ms
+        case "human_input_counted":
+            wait["answers"] = [*wait["answers"], {"by": told["by"], "answer": told["answer"], "at_ms": event.at_ms}]
+        case _:
+            wait.pop("claimed_by", None)
+            wait.pop("claimed_ms", None)
+            if event.type == "human_input_delegated" and "approvers" in wait:
+                places = wait["approvers"]
+                wait["approvers"] = [told["to"] if name == told["by"] else name for name in places]
+            elif event.type == "human_input_delegated":
+                wait["assignee"] = told["to"]
+    token.wait = wait
+
+
 def _withdrawn(state: State, event: Event, told: Fields) -> None:
     state.items[told["item_id"]] = "withdrawn"
 
@@ -239,6 +263,11 @@ TAKERS: Final[dict[str, Callable[[State, Event, Fields], None]]] = {
     "timer_set": _timer_set,
     "timer_fired": _timer_fired,
     "human_input_requested": _asked,
+    "human_input_claimed": _question_changed,
+    "human_input_released": _question_changed,
+    "human_input_delegated": _question_changed,
+    "human_input_reminded": _question_changed,
+    "human_input_counted": _question_changed,
     "human_input_answered": _answered,
     "human_input_withdrawn": _withdrawn,
     "context_snapshot": _snapshot,

@@ -20,6 +20,7 @@ _JSON: Final = frozenset(
         "schema",
         "answer",
         "context",
+        "progress",
     }
     | {"tokens", "rest"}
 )

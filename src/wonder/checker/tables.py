@@ -212,13 +212,34 @@ def _check_items(run: StoredRun, state: State) -> Iterator[Violation]:
             asked[item] = asked.get(item, 0) + 1
             if asked[item] > 1:
                 yield Violation("inbox", run.id, f"item {item} is asked a second time at event {event.sequence}")
-        elif event.type in ("human_input_answered", "human_input_withdrawn") and before.items.get(item) != "open":
+        elif event.type.startswith("human_input_") and before.items.get(item) != "open":
             message = f"event {event.sequence} ({event.type}) is about item {item}, which is {before.items.get(item)}"
             yield Violation("inbox", run.id, message)
     yield from _differences(run, "inbox", "item", {row["id"]: row["status"] for row in run.inbox_items}, state.items)
+    yield from _check_progress(run, state)
     for row in run.inbox_items:
         if (row["status"] == "open") != (row["closed_ms"] is None):
             yield Violation("inbox", run.id, f"item {row['id']} is {row['status']}, and closed_ms {row['closed_ms']}")
+
+
+def _check_progress(run: StoredRun, state: State) -> Iterator[Violation]:
+    """Compare who has an open question, and what was answered so far, with what its events say."""
+    asking = {str(t.wait["item_id"]): t.wait for t in state.tokens.values() if t.wait and "item_id" in t.wait}
+    for row in run.inbox_items:
+        wait = asking.get(row["id"])
+        if row["status"] != "open" or row["kind"] != "human_input" or wait is None:
+            continue
+        told = {name: value for name, value in wait.items() if name not in ("kind", "item_id")}
+        stored = row["progress"] or {}
+        columns = [row["assignee"] or None, row["claimed_by"] or None]
+        if not same(stored, told) or columns != [told.get("assignee"), told.get("claimed_by")]:
+            message = f"item {row['id']} stands as {shown(stored)}, and by its events as {shown(told)}"
+            yield Violation("inbox", run.id, message)
+        names = [given["by"] for given in told.get("answers", ())]
+        if len(names) != len(set(names)) or not set(names) <= set(told.get("approvers", names)):
+            yield Violation(
+                "inbox", run.id, f"item {row['id']} has answers of {shown(names)}, not one of each approver"
+            )
 
 
 def _differences(

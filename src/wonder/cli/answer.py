@@ -1,7 +1,8 @@
 """Answer a question from the inbox (see `wonder inbox`).
 
 The answer must be valid against the schema that the inbox shows. An invalid answer is rejected and the question stays
-open; a question can be answered once. Two questions are asked by Wonder itself:
+open. A question can be answered once, or once by each of its approvers; `wonder inbox show` says who may answer it.
+Two questions are asked by Wonder itself:
   a run is at its time-out:     {"decision": "extend", "extend_ms": 60000}, {"decision": "abort"}, {"decision": "fail"}
   a node would exceed a budget: {"decision": "extend", "extend_cents": 500}, {"decision": "fail"}
 
@@ -25,9 +26,8 @@ from wonder.cli.stopping import run_until_stopped
 from wonder.cli.subcommands import add_json_option
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue, parse_json
-from wonder.operations.inbox import OneQuestion, show_question
-from wonder.operations.run_orders import AnswerItem, answer_item
-from wonder.operations.run_records import Question
+from wonder.operations.inbox import Answer, OneQuestion, answer_item, show_question
+from wonder.operations.question_records import Question
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -62,7 +62,10 @@ class NoAnswer(WonderError):
 
 async def _question(given: Namespace) -> Question:
     async with open_app(database_setting(given.db).value, create=False, **tenant_setting(given)) as app:
-        return await show_question(app, OneQuestion(item_id=given.item))
+        question = await show_question(app, OneQuestion(item_id=given.item))
+    if question.status != "open":
+        raise NoAnswer(f"the question {given.item} is {question.status}; `wonder inbox` lists those that are open")
+    return question
 
 
 def _ask(question: Question) -> JsonValue:
@@ -75,14 +78,15 @@ def _ask(question: Question) -> JsonValue:
 
 
 async def _run(given: Namespace, value: JsonValue) -> int:
-    order = AnswerItem(item_id=given.item, answer=value, by=given.by or local_user())
+    order = Answer(item_id=given.item, answer=value, by=given.by or local_user())
     url, tenant = database_setting(given.db).value, tenant_setting(given)
     async with open_wonder(url, runs="none", caller=local_caller(), **tenant) as wonder:
         answered = await answer_item(wonder, order)
     if given.json:
         print_output(answered)
     else:
-        print(f"{color('good', '✓')} answered")
+        more = "; it stays open until more approvers have answered" if answered.is_open else ""
+        print(f"{color('good', '✓')} answered{more}")
         if answered.needs_engine:
             # This command records the answer only: tasks are run by an engine that has their functions.
             print(f"  no process runs the engine now; continue with {CONTINUE}")

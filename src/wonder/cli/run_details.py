@@ -5,7 +5,7 @@ import time
 from msgspec import UNSET
 
 from wonder.cli.output import color, named, print_table, visible, visible_json, visible_lines
-from wonder.cli.questions import event_lines, function_lines, question_lines
+from wonder.cli.questions import event_lines, function_lines, given_lines, question_lines
 from wonder.cli.run_headers import shown_status, shown_time, shown_took
 from wonder.language.values import encode_json
 from wonder.operations.run_records import RunDetails, TokenRecord, TriggerRecord
@@ -66,6 +66,10 @@ def print_details(details: RunDetails) -> None:
     if details.children_total > _CHILDREN_SHOWN:
         print(f"and {details.children_total - _CHILDREN_SHOWN:,} more; `wonder query` reads all from run_log")
     _print_triggered(details)
+    if details.answers:
+        print()
+    for answer in details.answers:
+        print(f"{_short(answer.prompt)}: {given_lines([answer])[0]}")
     for item in details.inbox:
         print("\n" + "\n".join(question_lines(item)))
     if details.events:
@@ -101,6 +105,12 @@ def _print_nodes(details: RunDetails) -> None:
         print(f"and {len(failed) - _FAILURES_SHOWN:,} more; `wonder runs history {details.run_id} --failed` shows all")
     if details.tokens_total > len(rows):
         print(f"these are the first {len(rows):,} of {details.tokens_total:,}; `wonder query` reads all from token_log")
+
+
+def _short(prompt: str) -> str:
+    """Write the beginning of a question in one line."""
+    first = visible(prompt.strip().partition("\n")[0])
+    return first if len(first) <= _ITEM_SHOWN else first[:_ITEM_SHOWN] + "…"
 
 
 def _item(token: TokenRecord) -> str:

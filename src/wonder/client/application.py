@@ -18,10 +18,18 @@ from wonder.language.values import JsonValue, encode_json
 from wonder.operations.definitions import GivenFile, GivenFiles
 from wonder.operations.definitions import deploy as deploy_files
 from wonder.operations.following import run_outcome
+from wonder.operations.inbox import (
+    Answer,
+    ClaimQuestion,
+    DelegateQuestion,
+    answer_item,
+    claim_question,
+    delegate_question,
+    release_question,
+)
 from wonder.operations.outputs import as_json
 from wonder.operations.run_orders import (
     EVENT_TTL_SECONDS,
-    AnswerItem,
     CancelRun,
     ForkRun,
     OutsideEvent,
@@ -30,7 +38,6 @@ from wonder.operations.run_orders import (
     RetryRun,
     RetryVersion,
     Start,
-    answer_item,
     cancel_run,
     fork_run,
     pause_run,
@@ -126,7 +133,19 @@ class RemoteApplication(Application):
 
     async def answer(self, item_id: str, value: JsonValue, *, by: str | None = None) -> None:
         """Answer an inbox item; the key says who answers, and not `by`."""
-        await answer_item(self, AnswerItem(item_id=item_id, answer=value, by=by))
+        await answer_item(self, Answer(item_id=item_id, answer=value, by=by))
+
+    async def claim_question(self, item_id: str, *, by: str) -> None:
+        """Let nobody else answer an inbox item; the key says who claims it, and not `by`."""
+        await claim_question(self, ClaimQuestion(item_id=item_id, by=by))
+
+    async def release_question(self, item_id: str, *, by: str | None = None) -> None:
+        """Let others answer an inbox item again."""
+        await release_question(self, ClaimQuestion(item_id=item_id, by=by))
+
+    async def delegate_question(self, item_id: str, to: str, *, by: str | None = None) -> None:
+        """Hand an inbox item, or your place among its approvers, to another person."""
+        await delegate_question(self, DelegateQuestion(item_id=item_id, to=to, by=by))
 
     async def send_event(
         self,

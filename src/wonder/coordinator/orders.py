@@ -101,12 +101,45 @@ class ResumeRun(Order, frozen=True, kw_only=True):
 
 
 class AnswerItem(Order, frozen=True, kw_only=True):
-    """Answer an inbox item."""
+    """Answer an inbox item; `role` and `is_model` are what a door knows of who answers, as in `Person`."""
 
     kind = "answer"
     item_id: str
     answer: Any
     by: str | None = None
+    role: str | None = None
+    is_model: bool = False
+
+
+class ClaimItem(Order, frozen=True, kw_only=True):
+    """Let nobody else answer an inbox item."""
+
+    kind = "claim"
+    item_id: str
+    by: str | None = None
+    role: str | None = None
+    is_model: bool = False
+
+
+class ReleaseItem(Order, frozen=True, kw_only=True):
+    """Let others answer an inbox item again."""
+
+    kind = "release"
+    item_id: str
+    by: str | None = None
+    role: str | None = None
+    is_model: bool = False
+
+
+class DelegateItem(Order, frozen=True, kw_only=True):
+    """Hand an inbox item, or a place among its approvers, to another person."""
+
+    kind = "delegate"
+    item_id: str
+    to: str
+    by: str | None = None
+    role: str | None = None
+    is_model: bool = False
 
 
 class SendEvent(Order, frozen=True, kw_only=True):
@@ -129,6 +162,9 @@ AnyOrder: TypeAlias = (
     | PauseRun
     | ResumeRun
     | AnswerItem
+    | ClaimItem
+    | ReleaseItem
+    | DelegateItem
     | SendEvent
     | IndexVectors
 )

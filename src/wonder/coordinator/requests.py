@@ -11,10 +11,13 @@ from wonder.coordinator.orders import (
     AnswerItem,
     AnyOrder,
     CancelRun,
+    ClaimItem,
+    DelegateItem,
     FireSchedule,
     ForkRun,
     IndexVectors,
     PauseRun,
+    ReleaseItem,
     ResumeRun,
     RetryRun,
     SendEvent,
@@ -22,11 +25,13 @@ from wonder.coordinator.orders import (
     order_of,
 )
 from wonder.coordinator.outside import Also, Outside
+from wonder.coordinator.questions import Questions
 from wonder.coordinator.scheduling import Scheduler
 from wonder.coordinator.starting import Starter
 from wonder.coordinator.targets import load_library_workflow
 from wonder.definitions.records.resources import VectorIndex
 from wonder.definitions.records.workflows import Startable, Workflow
+from wonder.engine.gates import Person
 from wonder.errors import WonderError
 from wonder.language.values import JsonValue
 from wonder.storage.own_resources import load_own_resource, load_own_schedule
@@ -55,6 +60,7 @@ class Orders:
     ) -> None:
         self._coordinator, self._starter, self._outside, self._forker = coordinator, starter, outside, forker
         self._scheduler, self._index_vectors = scheduler, index_vectors
+        self._questions = Questions(coordinator)
         self._function_sources = list(function_sources)
         self._under_way: set[str] = set()
         # Those that are done since the last look began: what it reads may be from before, and still have them.
@@ -108,13 +114,29 @@ class Orders:
                 await self._outside.pause(order.run_id, also=also)
             case ResumeRun():
                 await self._outside.resume(order.run_id, also=also)
-            case AnswerItem():
-                await self._outside.answer(order.item_id, order.answer, order.by, also=also)
+            case AnswerItem() | ClaimItem() | ReleaseItem() | DelegateItem():
+                await self._take_question(order, also)
             case SendEvent():
                 await self._send(order, project_id, also)
             case _:
                 assert_never(order)
         return None
+
+    async def _take_question(
+        self, order: AnswerItem | ClaimItem | ReleaseItem | DelegateItem, also: Also | None
+    ) -> None:
+        person = Person(order.by, order.role, order.is_model)
+        match order:
+            case AnswerItem():
+                await self._questions.answer(order.item_id, order.answer, person, also=also)
+            case ClaimItem():
+                await self._questions.claim(order.item_id, person, also=also)
+            case ReleaseItem():
+                await self._questions.release(order.item_id, person, also=also)
+            case DelegateItem():
+                await self._questions.delegate(order.item_id, person, order.to, also=also)
+            case _:
+                assert_never(order)
 
     async def _require(self, order: AnyOrder, project_id: str) -> None:
         """Raise NotFound if an order is about something that its project does not have (INV-7)."""
@@ -125,7 +147,7 @@ class Orders:
                 await load_own_run(store.unsettled, project_id, order.run_id)
             case FireSchedule():
                 await load_own_schedule(store, project_id, order.schedule_id)
-            case AnswerItem():
+            case AnswerItem() | ClaimItem() | ReleaseItem() | DelegateItem():
                 await load_own_item(store, project_id, order.item_id)
             case StartRun() | SendEvent() | IndexVectors():
                 pass  # A start loads its workflow for the project, an index likewise, and an event belongs to it.

@@ -44,7 +44,10 @@ from wonder.engine.facts import (
     Fact,
     FunctionFound,
     GateAnswered,
+    InputClaimed,
+    InputDelegated,
     InputGiven,
+    InputReleased,
     LimitReached,
     PauseRequested,
     ProcessLost,
@@ -68,6 +71,7 @@ from wonder.engine.function_waits import (
     wait_for_function,
     waits_for_function,
 )
+from wonder.engine.gate_changes import change_question
 from wonder.engine.joins import time_out_join
 from wonder.engine.limits import evaluation_failure, over_limit
 from wonder.engine.nodes import complete_node, fail_node
@@ -281,6 +285,14 @@ def _input_given(turn: Turn, fact: InputGiven) -> None:
         answer(turn, token, fact.answer, fact.by)
 
 
+def _question_changed(turn: Turn, fact: InputClaimed | InputReleased | InputDelegated) -> None:
+    token = turn.run.tokens.get(fact.token_id)
+    if token is None or token.wait is None or token.wait.get("item_id") != fact.item_id:
+        _take_late(turn, fact)
+    else:
+        change_question(turn, token, fact)
+
+
 def _gate_answered(turn: Turn, fact: GateAnswered) -> None:
     if turn.run.gate_item_id == fact.item_id:
         answer_gate(turn, fact)
@@ -348,7 +360,7 @@ def _take_late(turn: Turn, fact: Fact) -> None:
         return
     token_id: str | None = getattr(fact, "token_id", None)
     told: LateResultIgnored = {"fact": type(fact).__name__}
-    if isinstance(fact, InputGiven | GateAnswered):
+    if isinstance(fact, InputGiven | InputClaimed | InputReleased | InputDelegated | GateAnswered):
         told["item_id"] = fact.item_id
     name, metadata = LATE_RESULT_IGNORED(told)
     tokens: int | None = getattr(fact, "tokens", None)
@@ -367,6 +379,9 @@ _TAKERS: dict[type, Callable[[Turn, Any], None]] = {
     ProcessLost: _process_lost,
     TimerFired: _timer_fired,
     InputGiven: _input_given,
+    InputClaimed: _question_changed,
+    InputReleased: _question_changed,
+    InputDelegated: _question_changed,
     GateAnswered: _gate_answered,
     ChildEnded: _child_ended,
     EventArrived: _event_arrived,

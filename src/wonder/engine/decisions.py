@@ -234,6 +234,21 @@ class RequestInput(Struct, frozen=True, gc=False):
     schema: JsonValue
     input: JsonValue
     due_ms: int | None
+    role: str | None = None
+    """Whose question it is, where it has no assignee."""
+    evidence: list[JsonValue] | None = None
+    rules: dict[str, JsonValue] | None = None
+    """Who may answer and how many must agree, for those who look at it."""
+    progress: dict[str, JsonValue] | None = None
+    """What will change while it is open: its assignee, claim, approvers, answers and reminders."""
+
+
+class UpdateInput(Struct, frozen=True, gc=False):
+    """Store how an open item stands; `outcome` is what its approvers have decided together, if they have."""
+
+    item_id: str
+    progress: dict[str, JsonValue]
+    outcome: dict[str, JsonValue] | None = None
 
 
 class WithdrawInput(Struct, frozen=True, gc=False):
@@ -369,6 +384,7 @@ Decision: TypeAlias = (
     | CancelTimer
     | RecordEvent
     | RequestInput
+    | UpdateInput
     | WithdrawInput
     | AbortTask
     | StartChild

@@ -50,6 +50,7 @@ def stop_wait(turn: Turn, token: Token) -> None:
     match kind:
         case "human_input" | "budget":
             turn.cancel_timer(f"deadline:{token.id}")
+            turn.cancel_timer(f"remind:{token.id}")
             turn.emit(WithdrawInput(str(wait["item_id"])))
             turn.record(HUMAN_INPUT_WITHDRAWN({"item_id": str(wait["item_id"])}), token)
         case "workflow_call":

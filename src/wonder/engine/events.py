@@ -11,6 +11,17 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from wonder.engine.event_type import Event, EventType, Fields, UndeclaredEvent
+from wonder.engine.human_events import (
+    HumanInputAnswered,
+    HumanInputClaimed,
+    HumanInputCounted,
+    HumanInputDelegated,
+    HumanInputReleased,
+    HumanInputReminded,
+    HumanInputRequested,
+    HumanInputWithdrawn,
+    Item,
+)
 
 EVENTS: Final[dict[str, EventType[Any]]] = {}
 """All types by name, in the order of this module."""
@@ -40,7 +51,6 @@ _Error = Annotated[
 _Group = Annotated[str, Meta(description="the fan-out, by the id of the token that fanned out")]
 _Branch = Annotated[int, Meta(description="the number of the branch in its fan-out, from 0")]
 _JoinNode = Annotated[str, Meta(description="the id of the node that the join leads to")]
-_Item = Annotated[str, Meta(description="the id of the item in the inbox")]
 _Steps = Annotated[Any, Meta(description="every execution of a step, with its times, attempts, usage and error")]
 _Attempts = Annotated[int, Meta(description="how often it was tried: by its task, by its actions, and lost")]
 _Output = Annotated[Any, Meta(description="what its task gave, by `record_io` of the project")]
@@ -53,7 +63,6 @@ _OutputCut = Annotated[
 _FoundNothing = Annotated[
     list[str], Meta(description="queries of its `input_mapping` that found nothing where a schema requires a value")
 ]
-_By = Annotated[str | None, Meta(description="who it was, if that is known")]
 
 
 class WorkflowQueued(TypedDict):
@@ -302,32 +311,11 @@ class TimerFired(TypedDict):
     key: Annotated[str, Meta(description="its name in the run")]
 
 
-class HumanInputRequested(TypedDict):
-    """A person was asked: by a node, at a budget or at the run's time-out."""
-
-    item_id: _Item
-    prompt: Annotated[str, Meta(description="the question")]
-
-
-class HumanInputAnswered(TypedDict):
-    """A person answered."""
-
-    item_id: _Item
-    decision: NotRequired[Annotated[str, Meta(description="`extend`, `abort` or `fail`, at a budget or a time-out")]]
-    by: _By
-
-
-class HumanInputWithdrawn(TypedDict):
-    """A question was taken back: nobody has to answer it any more."""
-
-    item_id: _Item
-
-
 class LateResultIgnored(TypedDict):
     """A result came too late to count; `tokens` and `cost_usd` of the event say what it used all the same."""
 
     fact: Annotated[str, Meta(description="what came: `TaskCompleted`, `TaskFailed`, `InputGiven`, …")]
-    item_id: NotRequired[_Item]
+    item_id: NotRequired[Item]
 
 
 class ArtifactWritten(TypedDict):
@@ -384,6 +372,11 @@ CONTEXT_UPDATED: Final = _declare("context_updated", ContextUpdated)
 TIMER_SET: Final = _declare("timer_set", TimerSet)
 TIMER_FIRED: Final = _declare("timer_fired", TimerFired)
 HUMAN_INPUT_REQUESTED: Final = _declare("human_input_requested", HumanInputRequested)
+HUMAN_INPUT_CLAIMED: Final = _declare("human_input_claimed", HumanInputClaimed)
+HUMAN_INPUT_RELEASED: Final = _declare("human_input_released", HumanInputReleased)
+HUMAN_INPUT_DELEGATED: Final = _declare("human_input_delegated", HumanInputDelegated)
+HUMAN_INPUT_REMINDED: Final = _declare("human_input_reminded", HumanInputReminded)
+HUMAN_INPUT_COUNTED: Final = _declare("human_input_counted", HumanInputCounted)
 HUMAN_INPUT_ANSWERED: Final = _declare("human_input_answered", HumanInputAnswered)
 HUMAN_INPUT_WITHDRAWN: Final = _declare("human_input_withdrawn", HumanInputWithdrawn)
 LATE_RESULT_IGNORED: Final = _declare("late_result_ignored", LateResultIgnored)

@@ -86,6 +86,31 @@ class InputGiven(Struct, frozen=True, gc=False):
     by: str | None = None
 
 
+class InputClaimed(Struct, frozen=True, gc=False):
+    """Somebody wants to answer a question themselves: nobody else may from now on (`check_claim`)."""
+
+    token_id: str
+    item_id: str
+    by: str
+
+
+class InputReleased(Struct, frozen=True, gc=False):
+    """A question that was claimed is free again (`check_release`)."""
+
+    token_id: str
+    item_id: str
+    by: str | None
+
+
+class InputDelegated(Struct, frozen=True, gc=False):
+    """A question, or the place of an approver, was handed to another person (`check_delegation`)."""
+
+    token_id: str
+    item_id: str
+    by: str | None
+    to: str
+
+
 class GateAnswered(Struct, frozen=True, gc=False):
     """A person decided on a run that stopped at its time-out (RET-3); `extend` says by how long."""
 
@@ -177,6 +202,9 @@ Fact: TypeAlias = (
     | ProcessLost
     | TimerFired
     | InputGiven
+    | InputClaimed
+    | InputReleased
+    | InputDelegated
     | GateAnswered
     | ChildEnded
     | EventArrived

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from wonder.engine.decisions import RecordEvent
 from wonder.engine.failure import Failure
+from wonder.engine.gate_changes import changed_question
 from wonder.engine.restore import BranchRow, GroupRow, RunRow, Snapshot, TokenRow
 from wonder.engine.state import (
     ARRIVED,
@@ -305,8 +306,12 @@ class Folding:
         if event.token_id is None:
             self.run.gate_item_id = told["item_id"]
 
+    def _human_input_changed(self, event: RecordEvent, told: dict[str, Any]) -> None:
+        token = self.tokens[str(event.token_id)]
+        token.wait = changed_question(token.wait or {}, event.type, told, event.at_ms)
+
     def _drop_timers(self, token_id: str) -> None:
-        for kind in ("sleep", "task", "action", "deadline", "event", "function"):
+        for kind in ("sleep", "task", "action", "deadline", "remind", "event", "function"):
             self.run.timers.pop(f"{kind}:{token_id}", None)
 
 
@@ -349,6 +354,11 @@ FOLDED: Final[dict[str, Callable[[Folding, RecordEvent, Any], None]]] = {
     "timer_set": Folding._timer_set,
     "timer_fired": Folding._timer_fired,
     "human_input_requested": Folding._human_input_requested,
+    "human_input_claimed": Folding._human_input_changed,
+    "human_input_released": Folding._human_input_changed,
+    "human_input_delegated": Folding._human_input_changed,
+    "human_input_reminded": Folding._human_input_changed,
+    "human_input_counted": Folding._human_input_changed,
 }
 UNCHANGING: Final = frozenset(
     {

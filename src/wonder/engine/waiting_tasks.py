@@ -9,6 +9,7 @@ from wonder.definitions.records.tasks import Step, StepOutcome, TaskDef
 from wonder.engine.failure import Failure, misfit
 from wonder.engine.idempotency_keys import render_key
 from wonder.engine.moments import moment_ms
+from wonder.engine.quorums import QuorumRule
 from wonder.engine.writing import Writes
 from wonder.language.expressions import Expression, Names, compile_expression
 from wonder.language.mappings import compile_mapping
@@ -24,7 +25,7 @@ TASK_NAMES = Names(frozenset({"input", "state", "output"}))
 
 
 class HumanWait:
-    """A question to a person."""
+    """A question to a person or several, and who may answer it: `names`, those with at least a `role`, and `models`."""
 
     kind = "human_input"
 
@@ -32,6 +33,17 @@ class HumanWait:
         self.prompt: Template = compile_template(implementation.prompt)
         self.schema: Schema = implementation.schema_
         self.validator = compile_validator(implementation.schema_)
+        self.evidence = [(name, path, getter(parse_dotted(path))) for name, path in implementation.evidence.items()]
+        assignee = implementation.assignee
+        self.assignee: Template | None = None if assignee is None else compile_template(assignee)
+        self.assigned_role: str | None = implementation.role
+        allowed, quorum = implementation.answerable_by, implementation.quorum
+        self.names: list[str] | None = allowed.names if allowed else None
+        self.role: str | None = allowed.role if allowed else None
+        self.models: bool = bool(allowed and allowed.models)
+        self.quorum: QuorumRule | None = None if quorum is None else QuorumRule(quorum)
+        self.rules = _told_rules(implementation)
+        self.remind_ms: int | None = implementation.remind_ms
         self.deadline_ms = implementation.deadline_ms
         on_deadline = implementation.on_deadline
         self.has_default: bool = on_deadline != "fail"
@@ -171,6 +183,19 @@ _WAITS: dict[str, Any] = {
     "wait_for_event": EventWait,
     "workflow_call": CallWait,
 }
+
+
+def _told_rules(implementation: Any) -> dict[str, JsonValue] | None:
+    """Give who may answer and how many must agree, as their author wrote it; None where nothing is said."""
+    allowed, quorum = implementation.answerable_by, implementation.quorum
+    told: dict[str, JsonValue] = {}
+    if allowed is not None:
+        told["answerable_by"] = {"names": allowed.names, "role": allowed.role, "models": allowed.models}
+    if quorum is not None:
+        told["quorum"] = quorum.model_dump(mode="json", exclude_none=True)
+    if implementation.remind_ms is not None:
+        told["remind_ms"] = implementation.remind_ms
+    return told or None
 
 
 def _context(task_input: JsonValue) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ from wonder.engine.decisions import (
     RequestInput,
     StartChild,
     SuspendToken,
+    UpdateInput,
     WarnOfMapping,
     WithdrawInput,
 )
@@ -21,8 +22,11 @@ from wonder.engine.events import (
     TokenSuspended,
 )
 from wonder.engine.failure import Failure
+from wonder.engine.gate_changes import count_answer, gathered_evidence, progress_of, remind
+from wonder.engine.gates import check_name
 from wonder.engine.limits import CUT_SHOWN, RECORDED_MAX, evaluation_failure
 from wonder.engine.nodes import complete_node, fail_node, is_tolerated, node_input, tolerated
+from wonder.engine.quorums import QuorumRule, Verdict, outcome
 from wonder.engine.state import RunEnd, Token
 from wonder.engine.turn import Turn
 from wonder.engine.views import view_from
@@ -146,22 +150,78 @@ def _ask(
     action_input: JsonValue,
     missed: tuple[str, ...],
 ) -> None:
-    prompt = wait.prompt.render(_names(action_input))
+    names = _names(action_input)
+    prompt = wait.prompt.render(names)
     item_id = turn.new_id()
     due_ms = None if wait.deadline_ms is None else turn.now_ms + wait.deadline_ms
-    _sleep(turn, token, {"kind": "human_input", "item_id": item_id}, task_input, missed)
-    turn.emit(RequestInput(item_id, token.id, "human_input", prompt, wait.schema, action_input, due_ms))
+    waits: dict[str, JsonValue] = {"kind": "human_input", "item_id": item_id}
+    if wait.assignee is not None and (assignee := wait.assignee.render(names).strip()):
+        check_name(item_id, assignee)
+        waits["assignee"] = assignee
+    if wait.quorum is not None:
+        waits |= {"approvers": [*wait.quorum.approvers], "answers": []}
+    evidence = gathered_evidence(turn, token, wait)
+    _sleep(turn, token, waits, task_input, missed)
+    turn.emit(
+        RequestInput(
+            item_id,
+            token.id,
+            "human_input",
+            prompt,
+            wait.schema,
+            action_input,
+            due_ms,
+            wait.assigned_role,
+            evidence,
+            wait.rules,
+            progress_of(waits) or None,
+        )
+    )
     turn.record(HUMAN_INPUT_REQUESTED({"item_id": item_id, "prompt": prompt}), token)
     if due_ms is not None:
         turn.set_timer(f"deadline:{token.id}", due_ms, token)
+    if wait.remind_ms is not None:
+        turn.set_timer(f"remind:{token.id}", turn.now_ms + wait.remind_ms, token)
 
 
 def answer(turn: Turn, token: Token, value: JsonValue, by: str | None) -> None:
-    """Go on with a person's answer."""
-    wait = token.wait or {}
+    """Go on with a person's answer, or count it if several are asked."""
+    task, wait = token.node.wait, token.wait or {}
+    assert task is not None
+    assert isinstance(task.wait, HumanWait)
+    if task.wait.quorum is not None:
+        assert by is not None, "an approver is known by name"
+        _answer_of_several(turn, token, task.wait.quorum, count_answer(turn, token, value, by), by)
+        return
     turn.record(HUMAN_INPUT_ANSWERED({"item_id": str(wait["item_id"]), "by": by}), token)
-    turn.cancel_timer(f"deadline:{token.id}")
+    _end_asking(turn, token)
     _wake(turn, token, "answer", value)
+
+
+def _answer_of_several(turn: Turn, token: Token, rule: QuorumRule, wait: dict[str, Any], by: str) -> None:
+    """Go on once enough approvers agree, or can't any more (ACT-4a)."""
+    item_id, answers = str(wait["item_id"]), wait["answers"]
+    verdict = rule.judge(answers, len(wait["approvers"]))
+    if verdict is None:
+        turn.emit(UpdateInput(item_id, progress_of(wait)))
+        return
+    decided = outcome(verdict, answers)
+    turn.emit(UpdateInput(item_id, progress_of(wait), decided))
+    turn.record(HUMAN_INPUT_ANSWERED({"item_id": item_id, "decided_by": verdict.decided_by, "by": by}), token)
+    _end_asking(turn, token)
+    if verdict.has_answer:
+        _wake(turn, token, "answer", decided)
+        return
+    message = (
+        f"the approvers of {token.node.ref!r} disagree: {rule.needed} must give the same answer, and that can't be "
+        f"reached any more after {len(answers)} of {len(wait['approvers'])}"
+    )
+    _give_up(turn, token, Failure("HUMAN_INPUT_DISAGREEMENT", message, 1, details={"answers": answers}))
+
+
+def _end_asking(turn: Turn, token: Token) -> None:
+    turn.cancel_timer(f"deadline:{token.id}")
+    turn.cancel_timer(f"remind:{token.id}")
 
 
 def timers_of_event_wait(token_id: str) -> tuple[str, ...]:
@@ -235,6 +295,9 @@ def fire_wait_timer(turn: Turn, token: Token, kind: str) -> None:
         case "deadline":
             assert isinstance(task.wait, HumanWait)
             _reach_deadline(turn, token, task.wait)
+        case "remind":
+            assert isinstance(task.wait, HumanWait)
+            remind(turn, token, task.wait)
         case "event":
             assert isinstance(task.wait, EventWait)
             message = f"the event {task.wait.event!r} did not come within {task.wait.timeout_ms:,} ms"
@@ -245,13 +308,21 @@ def fire_wait_timer(turn: Turn, token: Token, kind: str) -> None:
 
 
 def _reach_deadline(turn: Turn, token: Token, wait: HumanWait) -> None:
-    item_id = str((token.wait or {})["item_id"])
+    held: dict[str, Any] = token.wait or {}
+    item_id, answers = str(held["item_id"]), held.get("answers")
     turn.emit(WithdrawInput(item_id))
     turn.record(HUMAN_INPUT_WITHDRAWN({"item_id": item_id}), token)
+    turn.cancel_timer(f"remind:{token.id}")
     if wait.has_default:
-        _wake(turn, token, "timer", wait.default)
-    else:
-        _give_up(turn, token, Failure("HUMAN_INPUT_DEADLINE", f"nobody answered {token.node.ref!r} in time", 1))
+        given = wait.default if answers is None else outcome(Verdict("deadline", wait.default), answers)
+        _wake(turn, token, "timer", given)
+        return
+    message, details = f"nobody answered {token.node.ref!r} in time", None
+    if answers and wait.quorum is not None:
+        came = "1 approver" if len(answers) == 1 else f"{len(answers)} approvers"
+        message = f"only {came} of {token.node.ref!r} answered in time; {wait.quorum.needed} must give the same answer"
+        details = {"answers": answers}
+    _give_up(turn, token, Failure("HUMAN_INPUT_DEADLINE", message, 1, details=details))
 
 
 def _sleep(

@@ -40,7 +40,11 @@ def _detail(type: str, told: dict[str, Any]) -> str:
             return str(told["reason"] or "")
         case "human_input_requested":
             return str(told["prompt"])
-        case "human_input_answered":
+        case "human_input_claimed" | "human_input_counted":
+            return f"by {told['by']}"
+        case "human_input_delegated":
+            return f"to {told['to']}"
+        case "human_input_released" | "human_input_answered":
             return f"by {told['by']}" if told["by"] else ""
         case "fan_out_started":
             return f"{told['total']} branches"

@@ -6,13 +6,12 @@ from collections import Counter, defaultdict
 from wonder.app.application import Application
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
+from wonder.operations.question_records import Question, question_of
 from wonder.operations.run_records import (
     AwaitedEvent,
-    Question,
     RunOutcome,
     RunSummary,
     TriggerRecord,
-    question_of,
     trigger_record,
 )
 from wonder.operations.runs import OneRun, find_run, summary

@@ -1,15 +1,12 @@
-"""Orders to runs: start, retry, fork, cancel, pause, resume; answers of people and events from outside.
+"""Orders to runs: start, retry, fork, cancel, pause, resume; and events from outside.
 
 The input of most is the order itself, the record that is handed to the process that runs the engine.
 """
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from wonder.app.application import Application
 from wonder.coordinator.orders import EVENT_TTL_SECONDS as EVENT_TTL_SECONDS
-from wonder.coordinator.orders import AnswerItem as AnswerItem
 from wonder.coordinator.orders import CancelRun as CancelRun
 from wonder.coordinator.orders import ForkRun as ForkRun
 from wonder.coordinator.orders import PauseRun as PauseRun
@@ -20,7 +17,6 @@ from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.run_records import RunSummary
 from wonder.operations.runs import find_run, summary
-from wonder.storage.runs.own_runs import load_own_item
 
 
 class StartedRun(Output, frozen=True):
@@ -79,28 +75,6 @@ async def pause_run(application: Application, given: PauseRun) -> RunSummary:
 async def resume_run(application: Application, given: ResumeRun) -> RunSummary:
     """Let a paused or quarantined run go on."""
     return await _ordered(application, given)
-
-
-class Answered(Output, frozen=True):
-    """An inbox item that was answered."""
-
-    item_id: str
-    answered: bool
-    needs_engine: bool
-    """Whether its run goes on only with another engine: this process decides, and runs no tasks."""
-
-
-@operation("inbox.answer", role="operator", changes=True, needs_engine=True)
-async def answer_item(application: Application, given: AnswerItem) -> Answered:
-    """Answer what a run asks a person; an answer that does not fit is refused and changes nothing."""
-    item = await load_own_item(application.store, application.home.project_id, given.item_id)
-    caller = application.caller
-    if caller is not None and caller.kind != "local":
-        # Who answers is what a credential says; whoever has the machine itself may answer for others (KEY-3).
-        given = replace(given, by=caller.name)
-    await application.order(given)
-    has_ended = (await find_run(application, item.run_id)).has_ended
-    return Answered(item_id=given.item_id, answered=True, needs_engine=application.engine is not None and not has_ended)
 
 
 class OutsideEvent(Input, frozen=True):

@@ -5,8 +5,9 @@ from typing import Any, Literal
 from msgspec import UNSET, UnsetType, field
 
 from wonder.operations.outputs import Output
+from wonder.operations.question_records import Question as Question
+from wonder.operations.question_records import QuestionAnswer
 from wonder.storage.runs.headers import QUARANTINED, RunHeader
-from wonder.storage.runs.reading import InboxItem
 from wonder.storage.runs.records import TriggerOrigin
 from wonder.storage.runs.triggering import StoredFiring
 
@@ -116,17 +117,6 @@ class ChildRun(Output, frozen=True):
     status: str
 
 
-class Question(Output, frozen=True):
-    """Something that a run asks a person."""
-
-    id: str
-    run_id: str
-    kind: str
-    prompt: str
-    schema: Any
-    due_ms: int | None
-
-
 class AwaitedEvent(Output, frozen=True):
     """An event from outside that a run waits for."""
 
@@ -173,6 +163,8 @@ class RunDetails(RunSummary, frozen=True, kw_only=True):
     """The first of them."""
     children_total: int
     inbox: list[Question]
+    answers: list[QuestionAnswer]
+    """What people have answered to its questions, in the order in which they were asked; the first of them."""
     events: list[AwaitedEvent]
     functions: list[str]
     """Functions that no process which runs the engine has, and that tasks wait for."""
@@ -231,13 +223,6 @@ def summary_fields(header: RunHeader, workflow: str) -> dict[str, Any]:
         "completed_ms": header.completed_ms,
         "retried_as": header.retried_as,
     }
-
-
-def question_of(item: InboxItem) -> Question:
-    """Give an inbox item as those see it who may answer it."""
-    return Question(
-        id=item.id, run_id=item.run_id, kind=item.kind, prompt=item.prompt, schema=item.schema, due_ms=item.due_ms
-    )
 
 
 def _triggered_by(origin: TriggerOrigin | None) -> TriggeredBy | None:

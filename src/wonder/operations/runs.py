@@ -12,6 +12,7 @@ from wonder.observe.time_travel import run_at
 from wonder.observe.verify import verify_run as verify
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
+from wonder.operations.question_records import QuestionAnswer, answers_to, question_of
 from wonder.operations.run_records import (
     AwaitedEvent,
     ChildRun,
@@ -19,7 +20,6 @@ from wonder.operations.run_records import (
     RunDetails,
     RunSummary,
     TokenRecord,
-    question_of,
     summary_fields,
     summary_of,
     trigger_record,
@@ -31,7 +31,7 @@ from wonder.storage.runs.headers import RunHeader, child_statuses, count_childre
 from wonder.storage.runs.loading import load_context
 from wonder.storage.runs.own_runs import load_own_run
 from wonder.storage.runs.progress import awaited_events, count_tokens, open_questions
-from wonder.storage.runs.reading import StoredToken, tokens_of_run
+from wonder.storage.runs.reading import StoredToken, inbox_of_run, tokens_of_run
 from wonder.storage.runs.tallies import Execution, Tally, input_of_run, tally_run
 from wonder.storage.schedules import find_schedule
 from wonder.storage.spending import calls_full_until
@@ -39,6 +39,7 @@ from wonder.storage.tenancy import load_project
 
 _CHILDREN_MAX = 1_000
 _TOKENS_MAX = 1_000
+_ANSWERS_MAX = 1_000
 # The tokens that a retry or a fork begins with are numbered before its first event.
 _BEFORE_ALL = -(2**62)
 
@@ -75,6 +76,11 @@ async def show_run(application: Application, given: OneRun) -> RunDetails:
         ],
         children_total=await count_children(store, header.id),
         inbox=[question_of(item) for item in await open_questions(store, header.id)],
+        answers=[
+            QuestionAnswer(item_id=item.id, prompt=item.prompt, by=given.by, answer=given.answer, at_ms=given.at_ms)
+            for item in await inbox_of_run(store, header.id)
+            for given in answers_to(item)
+        ][:_ANSWERS_MAX],
         events=[AwaitedEvent(**wait._asdict()) for wait in await awaited_events(store, header.id)],
         functions=await awaited_functions(store, header.id),
         calls_wait_until_ms=None if header.has_ended else await _calls_wait_until(application),

@@ -11,7 +11,7 @@ Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 # Views for people, then the tables below them: SQLite's authorizer is asked for both, and is not told reliably through
 # which view a table is read (a WITH may have a view's name).
 _TABLES: Final = """
-    run_log token_log event_log artifact_log events logs
+    run_log token_log event_log artifact_log answer_log events logs
     runs tokens event_turns indexed_events artifacts run_groups run_branches run_loops timers event_waits inbox_items
     trigger_firings triggered_runs schedules schedule_states schedule_firings spending metrics log_records
     workspaces projects libraries workflows workflow_defs nodes transitions triggers task_defs steps action_defs

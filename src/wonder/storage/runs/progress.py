@@ -9,8 +9,8 @@ from wonder.storage.runs.headers import RunHeader, load_header
 from wonder.storage.runs.reading import InboxItem, inbox_of_run
 from wonder.storage.store import Reader
 
-# The workflow's own time-out ends a run or asks a person: it does not move it on.
-_WORKFLOW_TIMER = "workflow"
+# The workflow's own time-out ends a run or asks a person, and a reminder reminds one: neither moves it on.
+_NOT_MOVING = ("workflow", "remind:")
 # How long a node waits for a person, an event, a sub-workflow or a function at most.
 _LIMITS = ("deadline:", "event:", "task:", "action:", "function:")
 _OUTSIDE = ("human_input", "wait_for_event", "budget", "function")
@@ -53,7 +53,7 @@ async def _waits_for_outside(reader: Reader, header: RunHeader, seen: dict[str, 
         return False
     ids = encode_json([header.id])
     timers = [text(key) for _, key, _ in await reader.fetch("timers_of_runs", ids)]
-    if any(key != _WORKFLOW_TIMER and not (before_limits and key.startswith(_LIMITS)) for key in timers):
+    if any(not key.startswith(_NOT_MOVING) and not (before_limits and key.startswith(_LIMITS)) for key in timers):
         return False
     children: list[str] = []
     for row in await reader.fetch_named("live_tokens_of_runs", ids):

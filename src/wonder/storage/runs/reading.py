@@ -1,7 +1,7 @@
 """Looking: what a process needs when it begins, and what people ask of a run: its events, its tokens, its inbox."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ from wonder.engine.failure import Failure
 from wonder.language.values import JsonValue, encode_json
 from wonder.storage.pages import LIMIT, Page, check_limit, cut, read_cursor, write_cursor
 from wonder.storage.resource_errors import NotFound
-from wonder.storage.runs.cells import failure_from, from_json, number, number_or_none, text, text_or_none
+from wonder.storage.runs.cells import failure_from, from_json, number, number_or_none, text, text_or_none, to_json
 from wonder.storage.runs.event_rows import unpacked_events
 from wonder.storage.store import Reader, Value
 
@@ -69,6 +69,25 @@ class InboxItem(Struct, frozen=True, kw_only=True):
     answered_by: str | None
     created_ms: int
     closed_ms: int | None
+    assignee: str | None
+    role: str | None
+    claimed_by: str | None
+    people: list[str]
+    """Those whose turn it is: who has claimed it, the assignee, or the approvers who have not answered."""
+    evidence: list[Any]
+    rules: dict[str, Any]
+    """Who may answer, and how many must agree."""
+    progress: dict[str, Any]
+
+    @property
+    def approvers(self) -> list[str] | None:
+        """Those who must answer, where several are asked."""
+        return self.progress.get("approvers")
+
+    @property
+    def answers(self) -> list[dict[str, Any]] | None:
+        """What approvers have answered so far: who, what, when; None where one person is asked."""
+        return self.progress.get("answers")
 
 
 class StoredToken(Struct, frozen=True, kw_only=True):
@@ -201,13 +220,42 @@ async def inputs_of_tokens(reader: Reader, run_id: str, token_ids: Collection[st
     return {text(id): from_json(token_input) for id, token_input in rows}
 
 
+class InboxFilter(NamedTuple):
+    """Which open questions; what is None does not matter."""
+
+    person: str | None = None
+    """Only those whose turn it is this person's, or that of one of `roles` where nobody is named."""
+    roles: Sequence[str] = ()
+    assignee: str | None = None
+    role: str | None = None
+    claimed: bool | None = None
+    workflow_def_id: str | None = None
+
+
 async def open_inbox(
-    reader: Reader, project_id: str, *, limit: int = LIMIT, cursor: str | None = None
+    reader: Reader,
+    project_id: str,
+    *,
+    limit: int = LIMIT,
+    cursor: str | None = None,
+    which: InboxFilter | None = None,
 ) -> Page[InboxItem]:
     """List what a project's runs ask people, oldest first, page by page."""
     check_limit(limit)
     (after,) = read_cursor(cursor, "inbox", "")
-    rows = await reader.fetch_named("open_inbox_items", project_id, after, limit + 1)
+    which = which or InboxFilter()
+    rows = await reader.fetch_named(
+        "open_inbox_items",
+        project_id,
+        after,
+        limit + 1,
+        None if which.person is None else to_json(which.person),
+        "".join(f"{role} " for role in which.roles),
+        which.assignee,
+        which.role,
+        None if which.claimed is None else int(which.claimed),
+        which.workflow_def_id,
+    )
     page, more = cut([_item(row) for row in rows], limit)
     return Page(page, write_cursor("inbox", page[-1].id) if more else None)
 
@@ -241,6 +289,13 @@ def _item(row: Mapping[str, Value]) -> InboxItem:
         answered_by=text_or_none(row["answered_by"]),
         created_ms=number(row["created_ms"]),
         closed_ms=number_or_none(row["closed_ms"]),
+        assignee=text_or_none(row["assignee"]),
+        role=text_or_none(row["role"]),
+        claimed_by=text_or_none(row["claimed_by"]),
+        people=from_json(row["people"]) or [],
+        evidence=from_json(row["evidence"]) or [],
+        rules=from_json(row["rules"]) or {},
+        progress=from_json(row["progress"]) or {},
     )
 
 

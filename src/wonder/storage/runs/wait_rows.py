@@ -1,7 +1,7 @@
 """Wait rows: what runs wait for, and what has come of it: timers, inbox items, events from outside."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from wonder.engine.decisions import (
     AwaitEvent,
@@ -10,6 +10,7 @@ from wonder.engine.decisions import (
     RequestInput,
     SetTimer,
     StopAwaiting,
+    UpdateInput,
     WithdrawInput,
 )
 from wonder.language.values import JsonValue
@@ -27,6 +28,14 @@ _STATUS: Final = 9
 _ANSWER: Final = 10
 _BY: Final = 11
 _CLOSED: Final = 13
+_ASSIGNEE: Final = 14
+_CLAIMED_BY: Final = 16
+_PEOPLE: Final = 17
+_PROGRESS: Final = 20
+
+
+_STILL_OPEN: Final[list[Value]] = [None, None, None, None, None]
+_Standing: TypeAlias = tuple[Value, Value, Value, Value]
 
 
 class WaitRows:
@@ -36,6 +45,7 @@ class WaitRows:
         self._timers: dict[tuple[str, str], int | None] = {}
         self._items: dict[str, list[Value]] = {}
         self._closed_items: dict[str, list[Value]] = {}
+        self._updated_items: dict[str, _Standing] = {}
         self._answers: dict[str, str] = {}
         self._waits: dict[tuple[str, str], Row] = {}
         self._ended_waits: list[Row] = []
@@ -72,7 +82,22 @@ class WaitRows:
             None,
             now_ms,
             None,
+            None,
+            decision.role,
+            None,
+            None,
+            to_json_or_null(decision.evidence),
+            to_json_or_null(decision.rules),
+            None,
         ]
+        if decision.progress is not None:
+            self._stand(decision.item_id, decision.progress)
+
+    def update_input(self, record: Recorded, decision: UpdateInput, now_ms: int) -> None:
+        """Note how a question stands, and what its approvers have decided if they have."""
+        self._stand(decision.item_id, decision.progress)
+        if decision.outcome is not None:
+            self._answers[decision.item_id] = to_json(decision.outcome)
 
     def withdraw_input(self, record: Recorded, decision: WithdrawInput, now_ms: int) -> None:
         """Note that a question is no longer asked."""
@@ -124,11 +149,18 @@ class WaitRows:
             self._give_answer(item_id, answer)
         due: list[Row] = [(*key, due_ms) for key, due_ms in self._timers.items() if due_ms is not None]
         gone: list[Row] = [key for key, due_ms in self._timers.items() if due_ms is None]
+        # One statement for each item: they are run in any order.
+        closed = [row for item_id, row in self._closed_items.items() if item_id not in self._updated_items]
+        updated = [
+            [item_id, *self._closed_items.get(item_id, _STILL_OPEN)[1:], *standing]
+            for item_id, standing in self._updated_items.items()
+        ]
         groups: list[tuple[str, list[Row] | list[list[Value]]]] = [
             ("put_timer", due),
             ("delete_timer", gone),
             ("insert_inbox_item", list(self._items.values())),
-            ("close_inbox_item", list(self._closed_items.values())),
+            ("close_inbox_item", closed),
+            ("update_inbox_item", updated),
             ("insert_event_wait", list(self._waits.values())),
             ("delete_event_wait", self._ended_waits),
             # After those above: what was answered or has come in this batch is not withdrawn.
@@ -141,6 +173,14 @@ class WaitRows:
         for statement, rows in groups:
             if rows:
                 yield statement, rows
+
+    def _stand(self, item_id: str, progress: dict[str, Any]) -> None:
+        standing = _standing(progress)
+        item = self._items.get(item_id)
+        if item is None:
+            self._updated_items[item_id] = standing
+        else:
+            item[_ASSIGNEE], item[_CLAIMED_BY], item[_PEOPLE], item[_PROGRESS] = standing
 
     def _close_item(self, item_id: str, status: str, by: str | None, at_ms: int) -> None:
         item = self._items.get(item_id)
@@ -159,3 +199,13 @@ class WaitRows:
     def _end_wait(self, run_id: str, token_id: str) -> None:
         if self._waits.pop((run_id, token_id), None) is None:
             self._ended_waits.append((run_id, token_id))
+
+
+def _standing(progress: dict[str, Any]) -> _Standing:
+    """Give the assignee, the claim, the people whose turn it is, and all of it as JSON."""
+    assignee, claimed_by = progress.get("assignee"), progress.get("claimed_by")
+    people = [name for name in (claimed_by or assignee,) if name]
+    if "approvers" in progress:
+        answered = {given["by"] for given in progress["answers"]}
+        people = [name for name in progress["approvers"] if name not in answered]
+    return assignee, claimed_by, to_json(people), to_json(progress)

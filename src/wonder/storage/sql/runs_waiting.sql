@@ -8,7 +8,17 @@ WHERE due_ms <= $1 AND NOT EXISTS (
 ORDER BY due_ms, run_id, key LIMIT $2;
 
 -- name: open_inbox_items
-SELECT * FROM inbox_items WHERE project_id = $1 AND closed_ms IS NULL AND id > $2 ORDER BY id LIMIT $3;
+-- $4 is a name as JSON, $5 the roles that somebody has, each with a space behind it. Whether one text is in another is
+-- asked with replace, which both databases have and which tells large letters from small.
+SELECT * FROM inbox_items
+WHERE project_id = $1 AND closed_ms IS NULL AND id > $2
+    AND (CAST($4 AS TEXT) IS NULL OR replace(people, $4, '') <> people
+        OR (COALESCE(people, '[]') = '[]' AND replace(CAST($5 AS TEXT), role || ' ', '') <> $5))
+    AND (CAST($6 AS TEXT) IS NULL OR assignee = $6)
+    AND (CAST($7 AS TEXT) IS NULL OR role = $7)
+    AND (CAST($8 AS INTEGER) IS NULL OR $8 = CASE WHEN claimed_by IS NULL THEN 0 ELSE 1 END)
+    AND (CAST($9 AS TEXT) IS NULL OR run_id IN (SELECT id FROM runs WHERE workflow_def_id = $9))
+ORDER BY id LIMIT $3;
 
 -- name: inbox_items_of_run
 SELECT * FROM inbox_items WHERE run_id = $1 ORDER BY id;

@@ -133,8 +133,14 @@ ON CONFLICT (run_id, sequence) DO NOTHING;
 -- name: insert_inbox_item
 INSERT INTO inbox_items
     (id, project_id, run_id, token_id, kind, prompt, schema, input, due_ms, status, answer, answered_by,
-     created_ms, closed_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+     created_ms, closed_ms, assignee, role, claimed_by, people, evidence, rules, progress)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
+
+-- name: update_inbox_item
+-- How an item stands whose assignee, claim, answers or reminders have changed, closed with that or not.
+UPDATE inbox_items SET status = COALESCE($2, status), answer = COALESCE($3, answer),
+    answered_by = COALESCE($4, answered_by), closed_ms = $5, assignee = $6, claimed_by = $7, people = $8, progress = $9
+WHERE id = $1 AND closed_ms IS NULL;
 
 -- name: close_inbox_item
 -- Answered or withdrawn, whichever came first.

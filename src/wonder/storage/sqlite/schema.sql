@@ -486,6 +486,8 @@ CREATE TABLE timers (
 ) STRICT;
 CREATE INDEX timers_due ON timers (due_ms);
 
+-- Who is asked, who has claimed a question, what several approvers have answered so far, and what is shown beside it (ACT-4).
+-- `people` has the names of those whose turn it is, as JSON.
 CREATE TABLE inbox_items (
     id TEXT NOT NULL PRIMARY KEY,
     project_id TEXT NOT NULL,
@@ -500,7 +502,14 @@ CREATE TABLE inbox_items (
     answer TEXT,
     answered_by TEXT,
     created_ms INTEGER NOT NULL,
-    closed_ms INTEGER
+    closed_ms INTEGER,
+    assignee TEXT,
+    role TEXT,
+    claimed_by TEXT,
+    people TEXT,
+    evidence TEXT,
+    rules TEXT,
+    progress TEXT
 ) STRICT;
 CREATE INDEX inbox_items_open ON inbox_items (project_id, id) WHERE closed_ms IS NULL;
 CREATE INDEX inbox_items_run ON inbox_items (run_id);
@@ -598,7 +607,7 @@ CREATE VIEW event_log AS SELECT
         ELSE CASE events.type
             WHEN 'workflow_queued' THEN 'the run was accepted and waits for its start'
             WHEN 'workflow_started' THEN 'the run started'
-            WHEN 'context_snapshot' THEN 'a snapshot of the run was taken'
+            WHEN 'context_snapshot' THEN 'a fork or a retry begins with this snapshot'
             WHEN 'workflow_waiting' THEN 'everything in the run waits for a person, a time, an event or a sub-workflow'
             WHEN 'workflow_paused' THEN 'the run was paused: nothing more is dispatched'
             WHEN 'workflow_resumed' THEN 'a paused run goes on'
@@ -631,7 +640,12 @@ CREATE VIEW event_log AS SELECT
             WHEN 'timer_set' THEN 'a timer was set'
             WHEN 'timer_fired' THEN 'a timer was due'
             WHEN 'human_input_requested' THEN 'a person was asked: by a node, at a budget or at the run''s time-out'
-            WHEN 'human_input_answered' THEN 'a person answered'
+            WHEN 'human_input_claimed' THEN 'somebody claimed a question: nobody else may answer it'
+            WHEN 'human_input_released' THEN 'a claimed question is free again'
+            WHEN 'human_input_delegated' THEN 'a question, or the place of an approver, was handed to another person'
+            WHEN 'human_input_reminded' THEN 'it was time to remind people of a question that is still open'
+            WHEN 'human_input_counted' THEN 'one of several approvers answered'
+            WHEN 'human_input_answered' THEN 'a person answered, or enough approvers did'
             WHEN 'human_input_withdrawn' THEN 'a question was taken back: nobody has to answer it any more'
             WHEN 'late_result_ignored' THEN 'a result came too late to count'
             WHEN 'artifact_written' THEN 'a step stored an artifact'
@@ -646,6 +660,10 @@ CREATE VIEW event_log AS SELECT
             WHEN 'workflow_paused' THEN json_extract(events.metadata, '$.reason')
             WHEN 'workflow_cancelled' THEN json_extract(events.metadata, '$.reason')
             WHEN 'human_input_requested' THEN json_extract(events.metadata, '$.prompt')
+            WHEN 'human_input_claimed' THEN 'by ' || json_extract(events.metadata, '$.by')
+            WHEN 'human_input_released' THEN 'by ' || nullif(json_extract(events.metadata, '$.by'), '')
+            WHEN 'human_input_delegated' THEN 'to ' || json_extract(events.metadata, '$.to')
+            WHEN 'human_input_counted' THEN 'by ' || json_extract(events.metadata, '$.by')
             WHEN 'human_input_answered' THEN 'by ' || nullif(json_extract(events.metadata, '$.by'), '')
             WHEN 'fan_out_started' THEN json_extract(events.metadata, '$.total') || ' branches'
             WHEN 'fan_in_completed' THEN
@@ -669,6 +687,26 @@ LEFT JOIN runs ON runs.id = events.run_id
 LEFT JOIN projects ON projects.id = runs.project_id
 LEFT JOIN nodes ON nodes.workflow_def_id = runs.workflow_def_id
     AND nodes.workflow_def_version = runs.workflow_version AND nodes.id = events.node_id;
+
+-- Who answered what when, one row per answer.
+CREATE VIEW answer_log AS SELECT
+    inbox_items.id AS item_id, inbox_items.run_id AS workflow_run_id, inbox_items.token_id, inbox_items.kind,
+    inbox_items.prompt, inbox_items.answered_by, inbox_items.answer, projects.workspace_id, inbox_items.project_id,
+    strftime('%Y-%m-%dT%H:%M:%fZ', inbox_items.closed_ms / 1000.0, 'unixepoch') AS answered_at
+FROM inbox_items
+LEFT JOIN projects ON projects.id = inbox_items.project_id
+WHERE inbox_items.status = 'answered' AND json_type(inbox_items.progress, '$.answers') IS NULL
+UNION ALL SELECT
+    inbox_items.id, inbox_items.run_id, inbox_items.token_id, inbox_items.kind, inbox_items.prompt,
+    json_extract(given.value, '$.by'),
+    -- As JSON: a value that is taken out alone loses its type, and one of several does not.
+    substr(json_remove(json_extract(given.value, '$.answer', '$.by'), '$[1]'), 2,
+        length(json_remove(json_extract(given.value, '$.answer', '$.by'), '$[1]')) - 2),
+    projects.workspace_id, inbox_items.project_id,
+    strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(given.value, '$.at_ms') / 1000.0, 'unixepoch')
+FROM inbox_items
+JOIN json_each(inbox_items.progress, '$.answers') AS given
+LEFT JOIN projects ON projects.id = inbox_items.project_id;
 
 -- What actions with `idempotency` have given, so that they act once per key in whatever process (RET-4).
 -- The key is as it was rendered, or a hash where that is long; a record that never expires has no expires_ms.
