@@ -27,6 +27,7 @@ TRIALS: list[Trial] = [*OF_GRAPHS, *OF_TRANSITIONS, *OF_KINDS, *OF_MODELS, *OF_S
 ELSEWHERE: dict[str, str] = {
     "ProjectSettings.retention": "app/test_retention.py::test_evt_5_nothing_that_a_live_run_needs_is_removed",
     "Retention.events_days": "app/test_retention.py::test_evt_5_a_run_that_ended_long_ago_goes_with_all_that_it_has",
+    "Retention.audit_days": "operations/test_audit.py::test_key_5_records_are_deleted_after_audit_days_and_not_before",
     "Retention.logs_days": "app/test_kept_logs.py::test_evt_4a_the_engine_archives_logs_after_logs_days",
     "RunLimits.log_bytes": "app/test_log_limits.py::test_res_6_a_run_that_logs_too_much_goes_on_and_its_logs_say_so",
 }

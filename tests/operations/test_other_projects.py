@@ -42,6 +42,7 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "artifacts.content": [{"artifact_id": ARTIFACT}],
     "artifacts.list": [{}, {"run_id": RUN}],
     "artifacts.show": [{"artifact_id": ARTIFACT}],
+    "audit.list": [{}],
     "definitions.deploy": [{"files": [{"text": FILE}]}],
     "definitions.deploy_public": [{"files": [{"text": FILE}]}],
     "definitions.schema": [{}],

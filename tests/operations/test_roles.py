@@ -28,6 +28,7 @@ NEEDED = {
     artifacts.content viewer project
     artifacts.list viewer project
     artifacts.show viewer project
+    audit.list admin project
     backups.check admin server
     backups.make admin server
     backups.restore admin server

@@ -52,6 +52,7 @@ HIDDEN = [
     "SELECT * FROM api_keys",
     "SELECT * FROM http_answers",
     "SELECT * FROM server_keys",
+    "SELECT * FROM audit_records",
     "SELECT count(*) FROM SECRETS",
     'SELECT 1 FROM "secrets" AS run_log',
     "SELECT EXISTS (SELECT 1 FROM secrets)",

@@ -53,7 +53,7 @@ PROJECT_SETTINGS = ProjectSettings(
     files_root="/srv/files",
     foreach_limit=7,
     call_depth_max=8,
-    retention=Retention(events_days=90, logs_days=1),
+    retention=Retention(events_days=90, logs_days=1, audit_days=90),
 )
 
 

@@ -41,6 +41,7 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "inbox.list": "GET /inbox",
     "inbox.release": "POST /inbox/{item_id}/release",
     "inbox.show": "GET /inbox/{item_id}",
+    "audit.list": "GET /audit",
     "keys.create": "POST /keys",
     "keys.list": "GET /keys",
     "keys.revoke": "POST /keys/{key}/revoke",

@@ -5,7 +5,7 @@ to that one.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from wonder.engine.decisions import EndRun
     from wonder.observe.watching import Progress
     from wonder.storage.deploying import Deployed
+    from wonder.storage.store import Entry
 
 _REQUEST_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
@@ -167,6 +168,17 @@ class Application(OpenProject):
         A `version` is run whatever is pinned; without one it is the pinned or the newest (RES-3).
         Raises NotFound, WorkflowDisabled, InputRefused, KeyNeedsWorkflow or IdempotencyKeyReused.
         """
+        return await self.start_noted(workflow, input, idempotency_key, version, None)
+
+    async def start_noted(
+        self,
+        workflow: "Startable | str",
+        input: JsonValue,
+        idempotency_key: str | None,
+        version: int | None,
+        note: "Callable[[str], Entry] | None",
+    ) -> Run:
+        """Start a run, with a note of who did: a row for the same commit, made with the id of the run."""
         if isinstance(workflow, str):
             name, named = split_version(workflow)
             workflow, version = await self.startable(name), named if version is None else version
@@ -177,7 +189,11 @@ class Application(OpenProject):
             # With the workflow at hand, which an order would have to load again.
             with suppress(EngineStopped, LeaseLost):
                 accepted = await engine.collaborators.starter.start(
-                    workflow, given, version=version, idempotency_key=idempotency_key
+                    workflow,
+                    given,
+                    version=version,
+                    idempotency_key=idempotency_key,
+                    also=None if note is None else lambda batch, run_id: batch.write(note(run_id)),
                 )
                 if (
                     not accepted.is_new
@@ -197,7 +213,10 @@ class Application(OpenProject):
             idempotency_key=idempotency_key,
             function_sources=sources,
         )
-        return self._started(await self._request(order))
+        run = self._started(await self._request(order))
+        if note is not None:
+            await self.store.commit([note(run.id)])
+        return run
 
     async def retry(self, run_id: str, *, version: RetryVersion = None) -> Run:
         """Begin a failed run again, as a new one, just before its failure; raises NotFound or ForkRefused (CTL-19).

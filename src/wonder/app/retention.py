@@ -51,7 +51,7 @@ class Retention:
     ) -> None:
         self._store, self._lease, self._objects, self.now_ms = store, lease, objects, now_ms
         self._artifacts, self._vectors = artifacts, vectors
-        self.removed_runs = self.archived_records = self.deleted_contents = 0
+        self.removed_runs = self.archived_records = self.deleted_contents = self.deleted_audit_records = 0
         """What was done so far."""
         self._has_begun = False
         # By project, up to where its runs were looked at in this round, and the runs that are kept for their family.
@@ -73,6 +73,7 @@ class Retention:
             or await self._archive_logs(projects)
             or await self._remove_runs(projects)
             or await self._remove_sums(projects)
+            or await self._delete_audit_records(projects)
             or await self._delete_contents()
         )
 
@@ -144,6 +145,20 @@ class Retention:
         for one in projects:
             if one.events_days is not None:
                 yield one.project_id, self.now_ms() - one.events_days * DAY_MS
+
+    async def _delete_audit_records(self, projects: list[ProjectRetention]) -> bool:
+        """Delete old records of the audit log; those of no project are kept as long as what is kept longest."""
+        before = {one.project_id: ulid_of(self.now_ms() - one.audit_days * DAY_MS) for one in projects}
+        if not before:
+            return False
+        deleted = 0
+        async with self._store.transaction() as transaction:
+            await check_lease(transaction, self._lease.fence)
+            for project_id, id in before.items():
+                deleted += await transaction.execute("delete_old_audit_records", project_id, id, ROWS_AT_ONCE)
+            deleted += await transaction.execute("delete_old_audit_records_of_none", min(before.values()), ROWS_AT_ONCE)
+        self.deleted_audit_records += deleted
+        return deleted > 0
 
     async def _limited_workspaces(self, projects: list[ProjectRetention]) -> list[tuple[str, int]]:
         """Give the workspaces of which every project has a limit, with the longest of them."""

@@ -103,10 +103,13 @@ async def _remember(given: Namespace, servers: Servers) -> None:
     # As in `unapproved`.
     from wonder.app.mcp_approvals import approve
     from wonder.cli.opening import open_app
+    from wonder.operations.auditing import recorded
+    from wonder.operations.mcp_servers import AllowServer, allow_server
 
     async with open_app(database_setting(given.db).value, **tenant_setting(given)) as app:
         # Exactly what was shown: the server of this name may have changed meanwhile.
-        await approve(app, servers)
+        for name, connection in servers.items():
+            await recorded(app, allow_server, AllowServer(server=name), approve(app, {name: connection}))
 
 
 def confirm(servers: Mapping[str, StdioServer], allowed: Collection[str]) -> None:

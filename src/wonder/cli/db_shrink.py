@@ -42,10 +42,12 @@ async def run_shrink(given: Namespace) -> int:
                 _days(one.events_days),
                 f"{one.log_records:,}",
                 _days(one.logs_days),
+                f"{one.audit_records:,}",
+                _days(one.audit_days),
             ]
             for one in preview.projects
         ]
-        print_table(["project", "old runs", "kept", "old log records", "kept"], rows)
+        print_table(["project", "old runs", "kept", "old log records", "kept", "old audit records", "kept"], rows)
         return 0
     async with open_wonder(url, runs="none", objects=objects, caller=local_caller()) as wonder:
         removed = await apply_retention(wonder, NoInput())
@@ -53,7 +55,8 @@ async def run_shrink(given: Namespace) -> int:
         print_output(removed)
     else:
         done = f"{count(removed.runs, 'run')} removed, {count(removed.log_records, 'log record')} archived"
-        print(f"{color('good', '✓')} {done}, {count(removed.contents, 'content')} deleted")
+        deleted = f"{count(removed.contents, 'content')} and {count(removed.audit_records, 'audit record')} deleted"
+        print(f"{color('good', '✓')} {done}, {deleted}")
     return 0
 
 

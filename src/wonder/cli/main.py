@@ -32,6 +32,7 @@ COMMANDS = {
     "actions": "list and show the available kinds of action, with an example of each, and the stored actions",
     "secrets": "store, list and delete secrets (API keys, passwords), and rotate their encryption key",
     "keys": "create, list and revoke API keys, with which programs and people use a server",
+    "audit": "list and export who has changed what, when, and how it ended",
     "libraries": "create and list libraries of shared definitions, and show what they contain",
     "projects": "create, list, rename, archive and restore the projects of a workspace",
     "workspaces": "create, list, rename, archive and restore workspaces",

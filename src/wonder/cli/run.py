@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from wonder.app.application import Application
+from wonder.app.callers import local_caller
 from wonder.app.given_files import FileTooLarge, is_there, read_given_file
 from wonder.app.opening import DatabaseUnreachable
 from wonder.app.results import Run
@@ -52,8 +53,11 @@ from wonder.definitions.records.workflows import Startable
 from wonder.definitions.references import parse_reference, split_version
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, parse_json
+from wonder.operations.auditing import note_of_start
 from wonder.operations.definition_files import DefinitionFile
+from wonder.operations.definitions import deploy_loaded
 from wonder.operations.following import Follow, run_progress
+from wonder.operations.run_orders import Start, start_run
 
 _ELSEWHERE = (
     "another process runs the engine of this database: this run goes on there if that is a server or was started from "
@@ -127,9 +131,10 @@ async def _run(
         import_roots=[folder, Path.cwd()],
         runs="own",
         objects=objects,
+        caller=local_caller(),
         **tenant_setting(given),
     ) as wonder:
-        deployed, warnings = await wonder.deploy_loaded(loaded, allow_mcp=given.allow_mcp)
+        deployed, warnings = await deploy_loaded(wonder, loaded, name, given.allow_mcp)
         if deployed.main is None:
             raise NothingToRun(name)
         if not given.json:
@@ -179,7 +184,13 @@ async def _run_stored(given: Namespace, workflow: Startable, run_input: JsonValu
     # The workflow may be anybody's: no modules but those that were named, unlike a file that a person has before them.
     modules = modules_setting(given.module)
     async with open_wonder(
-        url, modules=modules, module_folders=[Path.cwd()], runs="own", objects=objects, **tenant_setting(given)
+        url,
+        modules=modules,
+        module_folders=[Path.cwd()],
+        runs="own",
+        objects=objects,
+        caller=local_caller(),
+        **tenant_setting(given),
     ) as wonder:
         return await _start(given, wonder, workflow, run_input, version)
 
@@ -188,7 +199,8 @@ async def _start(
     given: Namespace, wonder: Application, workflow: Startable, run_input: JsonValue, version: int | None = None
 ) -> int:
     began_ms = SYSTEM_CLOCK.now_ms()
-    starting = asyncio.ensure_future(wonder.start(workflow, run_input, idempotency_key=given.key, version=version))
+    note = note_of_start(wonder, start_run, Start(workflow=workflow.name, idempotency_key=given.key))
+    starting = asyncio.ensure_future(wonder.start_noted(workflow, run_input, given.key, version, note))
     try:
         started = await asyncio.shield(starting)
     except asyncio.CancelledError:

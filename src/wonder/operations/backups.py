@@ -7,6 +7,7 @@ from msgspec import field
 
 from wonder.app import backup, restoring
 from wonder.app.backup_manifest import Manifest
+from wonder.operations.auditing import recording_at
 from wonder.operations.declaring import Input, Place, database_operation
 from wonder.operations.outputs import Output
 
@@ -64,7 +65,7 @@ async def check_with_progress(given: BackupFolder, on_progress: Progress) -> Bac
     return _summary(await restoring.check_backup(Path(given.folder), on_progress))
 
 
-@database_operation("backups.restore", role="admin", changes=True)
+@database_operation("backups.restore", role="admin", changes=True, notes_itself=True)
 async def restore_backup(place: Place, given: BackupFolder) -> BackupSummary:
     """Restore a backup into a database that does not exist yet, or on PostgreSQL is empty."""
     return await restore_with_progress(place, given, _unheard)
@@ -72,6 +73,15 @@ async def restore_backup(place: Place, given: BackupFolder) -> BackupSummary:
 
 async def restore_with_progress(place: Place, given: BackupFolder, on_progress: Progress) -> BackupSummary:
     """Restore a backup, and report how far that is."""
+    if place.caller is None:
+        return await _restore(place, given, on_progress)
+    async with recording_at(place.url, place.caller, restore_backup, given) as call:
+        restored = await _restore(place, given, on_progress)
+        await call.success(restored)
+    return restored
+
+
+async def _restore(place: Place, given: BackupFolder, on_progress: Progress) -> BackupSummary:
     restored = await restoring.restore_backup(Path(given.folder), place.url, place.objects_url, on_progress)
     return _summary(restored)
 

@@ -9,6 +9,7 @@ from wonder.app.own_databases import trust_database
 from wonder.app.repairing import Loss as Loss
 from wonder.app.repairing import accept_loss, find_loss
 from wonder.checker.checking import Count, check_runs
+from wonder.operations.auditing import recording_at
 from wonder.operations.declaring import Input, NoInput, Place, database_operation
 from wonder.operations.outputs import Output
 from wonder.storage.check import FINDINGS_MAX, Finding, check_database
@@ -205,7 +206,7 @@ class CopiedDatabase(Output, frozen=True):
     check: DatabaseCheck
 
 
-@database_operation("database.copy", role="admin", changes=True)
+@database_operation("database.copy", role="admin", changes=True, notes_itself=True)
 async def copy(place: Place, given: CopyTo) -> CopiedDatabase:
     """Copy an SQLite database to an empty PostgreSQL database, as a whole or not at all, and check the copy."""
     return await copy_with_progress(place, given)
@@ -215,6 +216,15 @@ async def copy_with_progress(
     place: Place, given: CopyTo, on_progress: Callable[[str, int], None] = lambda table, rows: None
 ) -> CopiedDatabase:
     """Copy a database, and report each table."""
+    if place.caller is None:
+        return await _copy(place, given, on_progress)
+    async with recording_at(place.url, place.caller, copy, given) as call:
+        copied = await _copy(place, given, on_progress)
+        await call.success(copied)
+    return copied
+
+
+async def _copy(place: Place, given: CopyTo, on_progress: Callable[[str, int], None]) -> CopiedDatabase:
     from wonder.app.copying import copy_database  # brings the engine, which the other commands here do without
 
     tables = await copy_database(place.url, given.target, on_progress)

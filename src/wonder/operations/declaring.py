@@ -8,7 +8,7 @@ async def cancel_run(application: Application, given: CancelRun) -> RunSummary:
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from inspect import getdoc, signature
-from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ from wonder.app.callers import Role as Role
 from wonder.app.remote import Remote
 from wonder.errors import WonderError
 from wonder.language.values import BadValue, JsonValue, check_value
+from wonder.operations.auditing import Recording, recording_at
 from wonder.operations.permitting import Needs, check_caller
 
 _INTEGER_END = 2**63
@@ -52,6 +53,9 @@ def place_of(application: Application) -> Place:
 
 class Input(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an operation is given; a field that it does not have is refused."""
+
+    unaudited: ClassVar[frozenset[str]] = frozenset()
+    """Fields that the audit log leaves out: secrets, and what is stored elsewhere (KEY-5)."""
 
     @property
     def needs(self) -> Needs:
@@ -120,14 +124,29 @@ class Operation(Declared[Given, Result]):
     """Something that is asked for and gives one value. Called with an application and its input, it does it."""
 
     function: Callable[[Application, Given], Awaitable[Result]]
+    notes_itself: bool = False
+    """Whether it appends to the audit log itself when it succeeds, in the same commit as what it changes."""
 
     async def __call__(self, application: Application, given: Given) -> Result:
-        """Do it; raises NotAllowed if the caller may not ask for it."""
+        """Do it, and append what a caller has changed to the audit log; raises NotAllowed if the caller may not."""
         if application.remote is not None:
             return cast("Result", await application.remote.ask(self, given))
-        if application.caller is not None:
-            check_caller(application.caller, self, given)
-        return await self.function(application, given)
+        caller = application.caller
+        if caller is None:
+            return await self.function(application, given)
+        if not self.changes:
+            check_caller(caller, self, given)
+            return await self.function(application, given)
+        call = Recording(caller, application.home, self, given, application.store.commit)
+        try:
+            check_caller(caller, self, given)
+            result = await self.function(application, given)
+            if not self.notes_itself:
+                await call.success(result)
+        except BaseException as error:
+            await call.failure(error)
+            raise
+        return result
 
 
 @dataclass(frozen=True)
@@ -150,14 +169,23 @@ class DatabaseOperation(Declared[Given, Result]):
     """Something that is asked of a database itself, whole or not; an operator does it, beside or before an engine."""
 
     function: Callable[[Place, Given], Awaitable[Result]]
+    notes_itself: bool = False
+    """As of an operation: where a command calls what is below it."""
 
     async def __call__(self, place: Place, given: Given) -> Result:
         """Do it; raises NotAllowed if the caller may not ask for it."""
         if place.remote is not None:
             return cast("Result", await place.remote.ask(self, given))
-        if place.caller is not None:
-            check_caller(place.caller, self, given)
-        return await self.function(place, given)
+        if place.caller is None:
+            return await self.function(place, given)
+        check_caller(place.caller, self, given)
+        if not self.changes:
+            return await self.function(place, given)
+        async with recording_at(place.url, place.caller, self, given) as call:
+            result = await self.function(place, given)
+            if not self.notes_itself:
+                await call.success(result)
+        return result
 
 
 def _integers(form: type[Any]) -> tuple[str, ...]:
@@ -169,13 +197,21 @@ _DECLARED: dict[str, Declared[Any, Any]] = {}
 
 
 def operation(
-    name: str, *, role: Role, changes: bool = False, needs_engine: bool = False, reach: Reach = "project"
+    name: str,
+    *,
+    role: Role,
+    changes: bool = False,
+    needs_engine: bool = False,
+    reach: Reach = "project",
+    notes_itself: bool = False,
 ) -> Callable[[Callable[[Application, Given], Awaitable[Result]]], Operation[Given, Result]]:
     """Declare a function as an operation; the first line of its docstring says what it does."""
 
     def declare(function: Callable[[Application, Given], Awaitable[Result]]) -> Operation[Given, Result]:
         given, result = _types(function)
-        made = Operation(name, _sentence(function), role, changes, needs_engine, reach, given, result, function)
+        made = Operation(
+            name, _sentence(function), role, changes, needs_engine, reach, given, result, function, notes_itself
+        )
         return _note(made)
 
     return declare
@@ -195,15 +231,14 @@ def stream(
 
 
 def database_operation(
-    name: str, *, role: Role, changes: bool = False
+    name: str, *, role: Role, changes: bool = False, notes_itself: bool = False
 ) -> Callable[[Callable[[Place, Given], Awaitable[Result]]], DatabaseOperation[Given, Result]]:
     """Declare a function as an operation on a database."""
 
     def declare(function: Callable[[Place, Given], Awaitable[Result]]) -> DatabaseOperation[Given, Result]:
         given, result = _types(function)
-        return _note(
-            DatabaseOperation(name, _sentence(function), role, changes, False, "server", given, result, function)
-        )
+        of = (given, result, function, notes_itself)
+        return _note(DatabaseOperation(name, _sentence(function), role, changes, False, "server", *of))
 
     return declare
 

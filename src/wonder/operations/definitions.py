@@ -16,6 +16,7 @@ from wonder.app.deploying import (
 )
 from wonder.definitions.faults import DefinitionRefused, Fault, has_errors
 from wonder.definitions.loading import Loaded
+from wonder.operations.auditing import recorded
 from wonder.operations.declaring import Input, operation
 from wonder.operations.definition_files import DefinitionFile, FaultRecord, fault_records, read_definition
 from wonder.operations.outputs import Output
@@ -26,6 +27,8 @@ from wonder.storage.deploying import Deployed
 
 class GivenFile(Input, frozen=True):
     """A definition in YAML or JSON; its name is shown in errors."""
+
+    unaudited = frozenset({"text"})
 
     text: str
     name: str = "definition"
@@ -112,14 +115,14 @@ class Deployment(Output, frozen=True):
 async def deploy(application: Application, given: GivenFiles) -> Deployment:
     """Check definition files and store them, with versions; what has not changed gets no new one."""
     files = await _read(given)
-    return await deploy_files(application, files, given.allow_mcp)
+    return await _deploy_files(application, files, given.allow_mcp)
 
 
 @operation("definitions.deploy_public", role="admin", changes=True, reach="server")
 async def deploy_public(application: Application, given: GivenFiles) -> Deployment:
     """Check definition files that have only libraries, and store these as public ones, with versions."""
     files = await _read(given)
-    return await deploy_files(application, files, given.allow_mcp, public=True)
+    return await _deploy_files(application, files, given.allow_mcp, public=True)
 
 
 async def _read(given: GivenFiles) -> list[DefinitionFile]:
@@ -155,6 +158,29 @@ async def deploy_files(
     application: Application, files: list[DefinitionFile], allow_mcp: Collection[str], *, public: bool = False
 ) -> Deployment:
     """Store files that were read, as far as they can be; each one's faults are what deploying it has found."""
+    given = GivenFiles(files=[GivenFile(text="", name=file.name) for file in files], allow_mcp=list(allow_mcp))
+    work = _deploy_files(application, files, allow_mcp, public=public)
+    return await recorded(application, deploy_public if public else deploy, given, work)
+
+
+async def deploy_loaded(
+    application: Application, loaded: Loaded, name: str, allow_mcp: Collection[str]
+) -> tuple[Deployed, list[Fault]]:
+    """Store one file that was read; raises DefinitionRefused."""
+    found: list[tuple[Deployed, list[Fault]]] = []
+
+    async def work() -> DeployedFile:
+        found.append(await application.deploy_loaded(loaded, allow_mcp=allow_mcp))
+        return _deployed_file(DefinitionFile(name, loaded=loaded), found[0][0])
+
+    given = GivenFiles(files=[GivenFile(text="", name=name)], allow_mcp=list(allow_mcp))
+    await recorded(application, deploy, given, work())
+    return found[0]
+
+
+async def _deploy_files(
+    application: Application, files: list[DefinitionFile], allow_mcp: Collection[str], *, public: bool = False
+) -> Deployment:
     loaded = [file.loaded for file in files if file.loaded]
     caller = application.caller
     if caller and caller.reach == "project" and any(one.reading.bundle.libraries for one in loaded):

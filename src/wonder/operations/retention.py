@@ -1,11 +1,16 @@
 """Retention: what is older than projects keep, and having it removed now (EVT-5)."""
 
+from typing import TYPE_CHECKING
+
 from wonder.app.application import Application
 from wonder.clock import SYSTEM_CLOCK
 from wonder.errors import WonderError
 from wonder.operations.declaring import NoInput, operation
 from wonder.operations.outputs import Output
 from wonder.storage.retention import old_rows
+
+if TYPE_CHECKING:
+    from wonder.app.retention import Retention  # brings the engine
 
 
 class OldData(Output, frozen=True):
@@ -16,10 +21,13 @@ class OldData(Output, frozen=True):
     events_days: int | None
     """How long runs are kept after their end; null for ever."""
     logs_days: int
+    audit_days: int
     runs: int
     """Runs that ended before that. Those of a family that a live run needs stay."""
     log_records: int
     """Log records that move to the object store."""
+    audit_records: int
+    """Records of the audit log that are deleted."""
 
 
 class Preview(Output, frozen=True):
@@ -37,6 +45,8 @@ class Removed(Output, frozen=True):
     """Log records that were moved to the object store."""
     contents: int
     """Contents of artifacts that were deleted; those of artifacts that were removed now follow after an hour."""
+    audit_records: int
+    """Records of the audit log that were deleted."""
 
 
 class EngineElsewhere(WonderError):
@@ -65,9 +75,13 @@ async def apply_retention(application: Application, given: NoInput) -> Removed:
     if application.engine is None:
         raise EngineElsewhere
     retention = application.engine.retention
-    before = (retention.removed_runs, retention.archived_records, retention.deleted_contents)
+    before = _done(retention)
     while await retention.step():
         pass
-    after = (retention.removed_runs, retention.archived_records, retention.deleted_contents)
-    runs, log_records, contents = (now - then for now, then in zip(after, before, strict=True))
-    return Removed(runs=runs, log_records=log_records, contents=contents)
+    runs, log_records, contents, audited = (now - then for now, then in zip(_done(retention), before, strict=True))
+    return Removed(runs=runs, log_records=log_records, contents=contents, audit_records=audited)
+
+
+def _done(retention: "Retention") -> tuple[int, ...]:
+    counts = (retention.removed_runs, retention.archived_records, retention.deleted_contents)
+    return (*counts, retention.deleted_audit_records)

@@ -13,6 +13,7 @@ from wonder.coordinator.orders import PauseRun as PauseRun
 from wonder.coordinator.orders import ResumeRun as ResumeRun
 from wonder.coordinator.orders import RetryRun as RetryRun
 from wonder.coordinator.orders import RetryVersion as RetryVersion
+from wonder.operations.auditing import note_of_start
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
 from wonder.operations.run_records import RunSummary
@@ -28,6 +29,8 @@ class StartedRun(Output, frozen=True):
 class Start(Input, frozen=True):
     """What to start."""
 
+    unaudited = frozenset({"input"})  # it is with the run
+
     workflow: str
     """Its name or id, or `library/name`, and optionally the version to run: orders@2, common/orders@2.
 
@@ -38,10 +41,11 @@ class Start(Input, frozen=True):
     """The same key with the same input starts no second run."""
 
 
-@operation("runs.start", role="operator", changes=True, needs_engine=True)
+@operation("runs.start", role="operator", changes=True, needs_engine=True, notes_itself=True)
 async def start_run(application: Application, given: Start) -> StartedRun:
     """Start a run of a workflow that is stored."""
-    run = await application.start(given.workflow, given.input, idempotency_key=given.idempotency_key)
+    note = note_of_start(application, start_run, given)
+    run = await application.start_noted(given.workflow, given.input, given.idempotency_key, None, note)
     return StartedRun(run_id=run.id)
 
 

@@ -57,6 +57,8 @@ class Destinations(Input, frozen=True):
 class SetSecret(Destinations, frozen=True, kw_only=True):
     """A secret; without destinations it keeps those that it has."""
 
+    unaudited = frozenset({"value"})
+
     value: str
 
 

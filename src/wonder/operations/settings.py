@@ -127,6 +127,12 @@ class ChangedSetting(Output, frozen=True):
 
     setting: str
     value: Any
+    before: Any
+    """What it was until now."""
+
+    def change(self) -> tuple[JsonValue, JsonValue]:
+        """Give what it was and what it is, for the audit log."""
+        return self.before, self.value
 
 
 @operation("settings.set", role="admin", changes=True)
@@ -139,9 +145,13 @@ async def change_setting(application: Application, given: ChangeSetting) -> Chan
     if given.of == "project" and key == _FILES_ROOT and isinstance(value, str) and value:
         check_files_root(application, value)
 
+    before: JsonValue = None
+
     def change(settings: Any) -> Any:
         if given.only_if not in (None, _mark(settings.model_dump(mode="json"))):
             raise SettingsChanged(given.of)
+        nonlocal before
+        before = _at(settings.model_dump(mode="json"), key)
         return _changed(settings, given.of, key, value, _allowed(part, schema))
 
     store, home, clock = application.store, application.home, application.clock
@@ -149,7 +159,7 @@ async def change_setting(application: Application, given: ChangeSetting) -> Chan
         await change_project_settings(store, home.project_id, change, clock=clock)
     else:
         await change_workspace_settings(store, home.workspace_id, change, clock=clock)
-    return ChangedSetting(setting=key, value=value)
+    return ChangedSetting(setting=key, value=value, before=before)
 
 
 def _mark(settings: dict[str, Any]) -> str:

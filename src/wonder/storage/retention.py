@@ -49,6 +49,7 @@ class ProjectRetention(NamedTuple):
     project_id: str
     events_days: int | None
     logs_days: int
+    audit_days: int
 
 
 class Member(NamedTuple):
@@ -70,7 +71,10 @@ class Family(NamedTuple):
 async def retention_of_projects(reader: Reader) -> list[ProjectRetention]:
     """Load the settings of all projects, archived ones too."""
     rows = await reader.fetch("retention_of_projects")
-    return [ProjectRetention(text(id), number_or_none(events), number(logs)) for id, events, logs in rows]
+    return [
+        ProjectRetention(text(id), number_or_none(events), number(logs), number(audit))
+        for id, events, logs, audit in rows
+    ]
 
 
 class OldRows(NamedTuple):
@@ -80,8 +84,10 @@ class OldRows(NamedTuple):
     project: str
     events_days: int | None
     logs_days: int
+    audit_days: int
     runs: int
     log_records: int
+    audit_records: int
 
 
 async def old_rows(reader: Reader, now_ms: int) -> list[OldRows]:
@@ -96,8 +102,11 @@ async def old_rows(reader: Reader, now_ms: int) -> list[OldRows]:
             runs = number(counted)
         logs_before = ulid_of(now_ms - one.logs_days * DAY_MS)
         ((records,),) = await reader.fetch("count_old_log_records", one.project_id, logs_before)
+        audit_before = ulid_of(now_ms - one.audit_days * DAY_MS)
+        ((audited,),) = await reader.fetch("count_old_audit_records", one.project_id, audit_before)
+        counts = (runs, number(records), number(audited))
         found.append(
-            OldRows(one.project_id, names[one.project_id], one.events_days, one.logs_days, runs, number(records))
+            OldRows(one.project_id, names[one.project_id], one.events_days, one.logs_days, one.audit_days, *counts)
         )
     return sorted(found, key=lambda one: one.project)
 

@@ -87,10 +87,11 @@ class SnapshotPolicy(Record):
 
 
 class Retention(Record):
-    """How long events (null: for ever) and logs are kept."""
+    """How long events (null: for ever), logs and audit records are kept."""
 
     events_days: Annotated[int, Field(ge=90, le=36_500)] | None = None
     logs_days: Annotated[int, Field(ge=1, le=36_500)] = 30
+    audit_days: Annotated[int, Field(ge=90, le=36_500)] = 365
 
 
 class RunLimits(Record):

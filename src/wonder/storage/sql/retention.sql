@@ -3,7 +3,8 @@
 -- name: retention_of_projects
 -- A project without settings has the defaults.
 SELECT projects.id, CAST(retention ->> 'events_days' AS BIGINT),
-    CAST(coalesce(retention ->> 'logs_days', '30') AS BIGINT)
+    CAST(coalesce(retention ->> 'logs_days', '30') AS BIGINT),
+    CAST(coalesce(retention ->> 'audit_days', '365') AS BIGINT)
 FROM projects LEFT JOIN project_settings ON project_settings.project_id = projects.id;
 
 -- name: old_runs
