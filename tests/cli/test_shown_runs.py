@@ -230,3 +230,56 @@ def test_evt_1_events_are_found_in_a_run_and_across_runs(
     status, printed = command(capsys, "runs", "events", "--after", "3")
     assert (status, "name the run, or use --since" in printed) == (2, True)
     assert "did you mean 'node_failed'?" in command(capsys, "runs", "events", "--type", "node_faild")[1]
+
+
+def test_evt_3_profiles_are_compared_by_cost_latency_and_failures(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """EVT-1: each attempt of a call is an event with its profile and its model."""
+    usage = {"input_tokens": 1_000, "output_tokens": 500}
+    cheap = {"answers": [{"answer": "a", "usage": usage}]}
+    flaky = {"answers": [{"error": {"status": 429}}, {"answer": "b", "usage": usage, "delay_ms": 30}]}
+    prices = {"cost_per_1k_input_tokens": 1.0, "cost_per_1k_output_tokens": 2.0}
+    half = {"cost_per_1k_input_tokens": 0.5, "cost_per_1k_output_tokens": 1.0}
+    models = {
+        "cheap": {"provider": "mock", "model_id": "small", "execution_config": cheap, **half},
+        "dear": {"provider": "mock", "model_id": "large", "execution_config": flaky, **prices},
+    }
+    again = {"retry_policy": {"max_attempts": 2, "backoff": "none", "initial_delay_ms": 0}}
+
+    def asks(profile: str) -> dict[str, Any]:
+        implementation = {"prompt_spec_id": "p", "model_profile_id": profile}
+        action = {"kind": "llm_call", "implementation": implementation, "execution": again}
+        return {"action": action, "input_mapping": {}}
+
+    nodes = {"one": asks("cheap"), "two": asks("dear"), "three": asks("cheap")}
+    write("asks", nodes, ("one", "two"), ("two", "three"), prompts={"p": {"template": "hello"}}, models=models)
+    assert run_json(capsys, "run", "asks.json")["status"] == "completed"
+    calls = run_json(capsys, "runs", "events", "--type", "llm_call_completed")
+    assert [(one["node"], one["metadata"]["profile"], "error" in one["metadata"]) for one in reversed(calls)] == [
+        ("one", "cheap", False),
+        ("two", "dear", True),
+        ("two", "dear", False),
+        ("three", "cheap", False),
+    ]
+    found = run_json(capsys, "costs", "--by", "profile,model")
+    assert [(row["profile"], row["model"], row["calls"], row["failures"]) for row in found["rows"]] == [
+        ("cheap", "mock/small", 2, 0),
+        ("dear", "mock/large", 2, 1),
+    ]
+    assert [(row["input_tokens"], row["output_tokens"], row["cost_usd"]) for row in found["rows"]] == [
+        (2_000, 1_000, 2.0),
+        (1_000, 500, 2.0),
+    ]
+    dear = found["rows"][1]
+    assert dear["latency_p95_ms"] >= 30 > dear["latency_p50_ms"]
+    assert (found["calls"], found["cost_usd"]) == (4, 4.0)
+    by_node = run_json(capsys, "costs", "--by", "node", "--workflow", "asks", "--since", "1h")["rows"]
+    assert {row["node"]: row["calls"] for row in by_node} == {"one": 1, "two": 2, "three": 1}
+    (day,) = run_json(capsys, "costs", "--by", "day")["rows"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", day["day"])
+    assert run_json(capsys, "costs", "--workflow", "another")["rows"] == []
+    status, printed = command(capsys, "costs", "--by", "profile")
+    assert (status, "█" in printed, "4 calls, 4.000000 USD" in printed) == (0, True, True)
+    assert command(capsys, "costs", "--until", "1h") == (0, "no model was called in this time\n")
+    assert "is not one of model, profile, node and day" in command(capsys, "costs", "--by", "week")[1]

@@ -33,6 +33,7 @@ DETAILED = {
     "fan_in_completed",
     "context_updated",
     "artifact_written",
+    "llm_call_completed",
     "tokens_ended",
 }
 NODES = {

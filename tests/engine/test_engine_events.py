@@ -15,7 +15,7 @@ from wonder.checker.fold import UNCHANGING as UNCHANGING_FOR_THE_CHECKER
 from wonder.definitions.records.workflows import Trigger
 from wonder.engine.decisions import RecordEvent, RequestInput
 from wonder.engine.event_type import EventName, Metadata, UndeclaredEvent
-from wonder.engine.events import ARTIFACT_WRITTEN, BUDGET_ALERT, EVENTS, check_event
+from wonder.engine.events import ARTIFACT_WRITTEN, BUDGET_ALERT, EVENTS, LLM_CALL_COMPLETED, check_event
 from wonder.engine.facts import (
     CancelRequested,
     GateAnswered,
@@ -50,7 +50,8 @@ def completed() -> Player:
     player.bring(TaskStarted(player.token("a").id, 5))
     artifact = {"step": "s", "artifact_id": "1", "content_type": "a/b", "size_bytes": 3}
     alert = {"scope": "project", "id": "p", "name": "P", "month": "2026-11", "threshold_cents": 5}
-    noted = (ARTIFACT_WRITTEN(artifact), BUDGET_ALERT(alert))  # type: ignore[arg-type]  # plain dicts
+    called = {"profile": "p", "model": "m", "duration_ms": 1, "input_tokens": 1, "output_tokens": 1, "cost_usd": 0.1}
+    noted = (ARTIFACT_WRITTEN(artifact), BUDGET_ALERT(alert), LLM_CALL_COMPLETED(called))  # type: ignore[arg-type]  # plain dicts
     player.bring(TaskCompleted(player.token("a").id, {"x": 1}, steps=[{"ref": "s"}], noted=noted))
     player.complete("b")
     player.bring(TaskCompleted("gone", {}))
@@ -166,7 +167,7 @@ PLAYED: dict[str, Callable[[], Player]] = {
     **dict.fromkeys(("workflow_queued", "workflow_started", "workflow_completed", "token_spawned"), completed),
     **dict.fromkeys(("token_dispatched", "token_completed", "node_started", "node_completed"), completed),
     **dict.fromkeys(("transitions_evaluated", "context_updated", "late_result_ignored"), completed),
-    **dict.fromkeys(("artifact_written", "budget_alert"), completed),
+    **dict.fromkeys(("artifact_written", "budget_alert", "llm_call_completed"), completed),
     **dict.fromkeys(("workflow_failed", "node_failed", "token_failed"), failed),
     **dict.fromkeys(("workflow_waiting", "workflow_paused", "workflow_resumed", "workflow_cancelled"), paused),
     **dict.fromkeys(("token_suspended", "token_cancelled", "human_input_requested", "human_input_withdrawn"), paused),

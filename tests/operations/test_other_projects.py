@@ -43,6 +43,7 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "artifacts.list": [{}, {"run_id": RUN}],
     "artifacts.show": [{"artifact_id": ARTIFACT}],
     "audit.list": [{}],
+    "costs.show": [{}],
     "definitions.deploy": [{"files": [{"text": FILE}]}],
     "definitions.deploy_public": [{"files": [{"text": FILE}]}],
     "definitions.schema": [{}],

@@ -32,6 +32,7 @@ NEEDED = {
     backups.check admin server
     backups.make admin server
     backups.restore admin server
+    costs.show viewer project
     database.check admin server
     database.copy admin server
     database.grant_reader admin server

@@ -35,6 +35,10 @@ TOLD: dict[str, list[dict[str, Any]]] = {
     "human_input_delegated": [{"item_id": "i", "by": None, "to": "bob"}],
     "human_input_counted": [{"item_id": "i", "by": "ann", "answer": {"ok": True}}],
     "human_input_answered": [{"item_id": "i", "by": "bob"}, {"item_id": "i", "by": None}, {"item_id": "i", "by": ""}],
+    "llm_call_completed": [
+        {"profile": "fast", "model": "mock/m", "duration_ms": 12},
+        {"profile": "fast", "model": "mock/m", "duration_ms": 1234, "error": {"code": "C", "message": "m"}},
+    ],
     "artifact_written": [{"artifact_id": "A", "size_bytes": 12_345_678, "content_type": "a/b"}],
 }
 

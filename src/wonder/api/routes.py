@@ -29,6 +29,7 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "artifacts.content": "GET /artifacts/{artifact_id}/content",
     "artifacts.list": "GET /artifacts",
     "artifacts.show": "GET /artifacts/{artifact_id}",
+    "costs.show": "GET /costs",
     "definitions.deploy": "POST /definitions/deploy",
     "definitions.schema": "GET /definitions/schema",
     "definitions.validate": "POST /definitions/validate",

@@ -63,6 +63,7 @@ _FIELDS: Final[dict[str, str]] = {
     "human_input_withdrawn": "item_id",
     "late_result_ignored": "fact item_id?",
     "artifact_written": "step artifact_id content_type size_bytes",
+    "llm_call_completed": "profile model duration_ms input_tokens output_tokens cost_usd error?",
     "budget_alert": "scope id name month threshold_cents",
 }
 

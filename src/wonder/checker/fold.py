@@ -283,6 +283,7 @@ UNCHANGING: Final = frozenset(
         "node_failed",
         "late_result_ignored",
         "artifact_written",
+        "llm_call_completed",
         "budget_alert",
     }
 )

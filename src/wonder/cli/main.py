@@ -40,6 +40,7 @@ COMMANDS = {
     "workspace": "show and change the settings that apply to all projects of the workspace",
     "mcp": "list and approve MCP servers, and show their tools",
     "logs": "show what actions, their programs and Wonder itself have logged",
+    "costs": "show what calls of models have cost, by model, profile, node or day",
     "metrics": "show the metrics that workflows have emitted, with plots",
     "artifacts": "list and show the artifacts that runs have stored, and get their content",
     "query": "run a read-only SQL query over runs, events and contexts",

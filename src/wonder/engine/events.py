@@ -55,10 +55,7 @@ _Steps = Annotated[Any, Meta(description="every execution of a step, with its ti
 _Attempts = Annotated[int, Meta(description="how often it was tried: by its task, by its actions, and lost")]
 _Output = Annotated[Any, Meta(description="what its task gave, by `record_io` of the project")]
 _OutputCut = Annotated[
-    dict[str, Any],
-    Meta(
-        description="in place of a large `output`: its `bytes`, its `start`, and where it is `kept_as`, or why `lost`"
-    ),
+    dict[str, Any], Meta(description="of a large `output`: `bytes`, `start`, where it is `kept_as`, or why `lost`")
 ]
 _FoundNothing = Annotated[
     list[str], Meta(description="queries of its `input_mapping` that found nothing where a schema requires a value")
@@ -180,9 +177,7 @@ class TokenResumed(TypedDict):
 
     by: Annotated[str, Meta(description="`answer`, `timer`, `event`, `child`, `function`, or the code of its error")]
     again: NotRequired[Annotated[bool, Meta(description="true if the node begins anew")]]
-    run_id: NotRequired[
-        Annotated[str, Meta(description="the sub-workflow whose output counts, called with the same key before")]
-    ]
+    run_id: NotRequired[Annotated[str, Meta(description="the sub-workflow of the same key, whose output counts")]]
 
 
 class TokenCompleted(TypedDict):
@@ -327,6 +322,18 @@ class ArtifactWritten(TypedDict):
     size_bytes: int
 
 
+class LlmCallCompleted(TypedDict):
+    """A call of a model ended, well or with an `error`; each attempt has its own."""
+
+    profile: Annotated[str, Meta(description="the name of the model profile")]
+    model: Annotated[str, Meta(description="the provider and the model's id: `anthropic/claude-x`")]
+    duration_ms: Annotated[int, Meta(description="how long the answer took, without the wait for a budget")]
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    error: NotRequired[Annotated[dict[str, Any], Meta(description="`code` and `message`")]]
+
+
 class BudgetAlert(TypedDict):
     """A budget has reached its `alert_threshold_cents` for the month."""
 
@@ -381,4 +388,5 @@ HUMAN_INPUT_ANSWERED: Final = _declare("human_input_answered", HumanInputAnswere
 HUMAN_INPUT_WITHDRAWN: Final = _declare("human_input_withdrawn", HumanInputWithdrawn)
 LATE_RESULT_IGNORED: Final = _declare("late_result_ignored", LateResultIgnored)
 ARTIFACT_WRITTEN: Final = _declare("artifact_written", ArtifactWritten)
+LLM_CALL_COMPLETED: Final = _declare("llm_call_completed", LlmCallCompleted)
 BUDGET_ALERT: Final = _declare("budget_alert", BudgetAlert)

@@ -373,6 +373,7 @@ UNCHANGING: Final = frozenset(
         "human_input_withdrawn",
         "late_result_ignored",
         "artifact_written",
+        "llm_call_completed",
         "budget_alert",
     }
 )

@@ -56,6 +56,8 @@ def _detail(type: str, told: dict[str, Any]) -> str:
             )
         case "artifact_written":
             return f"{told['artifact_id']}, {told['size_bytes']:,} bytes of {told['content_type']}"
+        case "llm_call_completed":
+            return f"{told['profile']} ({told['model']}) in {told['duration_ms']} ms"
         case "tokens_ended":
             return f"{told['count']:,} are {told['status']}"
         case _:

@@ -7,6 +7,7 @@ from typing import Final
 from wonder.actions.equipment import Equipment
 from wonder.actions.llm_call.answers import check_end, value_of
 from wonder.actions.llm_call.clients import Client, Clients
+from wonder.actions.llm_call.noted_call import NotedCall
 from wonder.actions.llm_call.question import Question
 from wonder.actions.llm_call.record import LlmCall
 from wonder.actions.llm_call.rendering import CompiledPrompt
@@ -118,26 +119,26 @@ class ModelCall:
     ) -> JsonValue:
         model = f"the model {profile.name!r} ({profile.model_id})"
         talk = Talk(client.provider, question, model, context)
-        async with AsyncExitStack() as reserved:
-            call = await self._reserve(reserved, question, cost, tenancy, context)
-            try:
-                await talk.run(client.timeout_ms)
-            finally:
-                # Also when it failed: what was used up is to be paid.
-                used = talk.used
-                is_believed = client.base_url is None or not tenancy.has_budget
-                cost_usd = cost(used if is_believed else talk.charged)
-                context.report_usage(
-                    input_tokens=used.input_tokens, output_tokens=used.output_tokens, cost_usd=cost_usd
-                )
-                if call and talk.is_counted:
-                    call.charge(cost_usd)  # Otherwise the worst case counts: a budget must hold for the bill.
-        assert talk.ended
-        text = talk.text
-        check_end(talk.ended, text, model)
-        if len(text) <= _SMALL:
-            return value_of(text, shape, model)
-        return await self._models.value_of(text, shape, model)
+        with NotedCall(profile, context) as noted:
+            async with AsyncExitStack() as reserved:
+                call = await self._reserve(reserved, question, cost, tenancy, context)
+                noted.begin()
+                try:
+                    await talk.run(client.timeout_ms)
+                finally:
+                    # Also when it failed: what was used up is to be paid.
+                    used = talk.used
+                    is_believed = client.base_url is None or not tenancy.has_budget
+                    cost_usd = cost(used if is_believed else talk.charged)
+                    noted.answered(used.input_tokens, used.output_tokens, cost_usd)
+                    if call and talk.is_counted:
+                        call.charge(cost_usd)  # Otherwise the worst case counts: a budget must hold for the bill.
+            assert talk.ended
+            text = talk.text
+            check_end(talk.ended, text, model)
+            if len(text) <= _SMALL:
+                return value_of(text, shape, model)
+            return await self._models.value_of(text, shape, model)
 
     async def _reserve(
         self,

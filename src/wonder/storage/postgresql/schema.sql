@@ -649,12 +649,14 @@ CREATE VIEW event_log AS SELECT
             WHEN 'human_input_withdrawn' THEN 'a question was taken back: nobody has to answer it any more'
             WHEN 'late_result_ignored' THEN 'a result came too late to count'
             WHEN 'artifact_written' THEN 'a step stored an artifact'
+            WHEN 'llm_call_completed' THEN 'a call of a model ended, well or with an `error`'
             WHEN 'budget_alert' THEN 'a budget has reached its `alert_threshold_cents` for the month'
             ELSE events.type END
         || CASE json_typeof(events.metadata -> 'error') WHEN 'object' THEN
             ': ' || (events.metadata -> 'error' ->> 'code') || ': ' || (events.metadata -> 'error' ->> 'message')
             ELSE '' END
-        || coalesce(': ' || nullif(CASE events.type
+        || coalesce(CASE json_typeof(events.metadata -> 'error') WHEN 'object' THEN ', ' ELSE ': ' END
+            || nullif(CASE events.type
             WHEN 'token_suspended' THEN 'it waits for ' || (events.metadata -> 'wait' ->> 'kind')
             WHEN 'token_resumed' THEN 'by ' || (events.metadata ->> 'by')
             WHEN 'workflow_paused' THEN events.metadata ->> 'reason'
@@ -678,6 +680,8 @@ CREATE VIEW event_log AS SELECT
                 (events.metadata ->> 'artifact_id') || ', '
                 || to_char(CAST(events.metadata ->> 'size_bytes' AS BIGINT), 'FM9,999,999,999,999,999,990') || ' bytes of '
                 || (events.metadata ->> 'content_type')
+            WHEN 'llm_call_completed' THEN
+                (events.metadata ->> 'profile') || ' (' || (events.metadata ->> 'model') || ') in ' || (events.metadata ->> 'duration_ms') || ' ms'
             WHEN 'tokens_ended' THEN
                 to_char(CAST(events.metadata ->> 'count' AS BIGINT), 'FM9,999,999,999,999,999,990') || ' are '
                 || (events.metadata ->> 'status')

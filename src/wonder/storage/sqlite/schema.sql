@@ -649,12 +649,14 @@ CREATE VIEW event_log AS SELECT
             WHEN 'human_input_withdrawn' THEN 'a question was taken back: nobody has to answer it any more'
             WHEN 'late_result_ignored' THEN 'a result came too late to count'
             WHEN 'artifact_written' THEN 'a step stored an artifact'
+            WHEN 'llm_call_completed' THEN 'a call of a model ended, well or with an `error`'
             WHEN 'budget_alert' THEN 'a budget has reached its `alert_threshold_cents` for the month'
             ELSE events.type END
         || CASE json_type(events.metadata, '$.error') WHEN 'object' THEN
             ': ' || json_extract(events.metadata, '$.error.code') || ': ' || json_extract(events.metadata, '$.error.message')
             ELSE '' END
-        || coalesce(': ' || nullif(CASE events.type
+        || coalesce(CASE json_type(events.metadata, '$.error') WHEN 'object' THEN ', ' ELSE ': ' END
+            || nullif(CASE events.type
             WHEN 'token_suspended' THEN 'it waits for ' || json_extract(events.metadata, '$.wait.kind')
             WHEN 'token_resumed' THEN 'by ' || json_extract(events.metadata, '$.by')
             WHEN 'workflow_paused' THEN json_extract(events.metadata, '$.reason')
@@ -677,6 +679,9 @@ CREATE VIEW event_log AS SELECT
                 json_extract(events.metadata, '$.artifact_id') || ', '
                 || printf('%,d', json_extract(events.metadata, '$.size_bytes')) || ' bytes of '
                 || json_extract(events.metadata, '$.content_type')
+            WHEN 'llm_call_completed' THEN
+                json_extract(events.metadata, '$.profile') || ' (' || json_extract(events.metadata, '$.model') || ') in '
+                || json_extract(events.metadata, '$.duration_ms') || ' ms'
             WHEN 'tokens_ended' THEN
                 printf('%,d', json_extract(events.metadata, '$.count')) || ' are ' || json_extract(events.metadata, '$.status')
             END, ''), '')
