@@ -87,7 +87,7 @@ def _recording_branches() -> list[tuple[str, float]]:
     )
     new_id = map("token{:021}".format, count()).__next__
     run = RunState("run", compiled, Limits(foreach_limit=_BRANCHES))
-    record = Recorded(run, _plan("branches"), "project")
+    record = Recorded(run, _plan("branches"), "project", "definition")
     spent, rows = 0.0, 0
 
     def write(turns: list[Turn]) -> None:
@@ -155,7 +155,10 @@ def _play(program: _Program, runs: int) -> list[list[Turn]]:
     A recorded run must be added before it has another turn, which holds for a chain too: it has no branches.
     """
     new_id: Callable[[], str] = map("01TOKEN{:019}".format, count()).__next__
-    records = [Recorded(RunState(f"01RUN{n:021}", program.workflow), program.plan, "project") for n in range(runs)]
+    records = [
+        Recorded(RunState(f"01RUN{n:021}", program.workflow), program.plan, "project", "definition")
+        for n in range(runs)
+    ]
     steps = [[(one, decide(one.run, RunStarted({}), now_ms=0, new_id=new_id)) for one in records]]
     while not records[0].run.ended:
         turns: list[Turn] = []

@@ -19,7 +19,7 @@ from proof.outside_log import OutsideLog
 from wonder.app.application import Application
 from wonder.storage.postgresql.reader_role import grant_reader, url_of_role
 from wonder.storage.reading import read_only_query
-from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.listing import list_runs
 from wonder.storage.runs.reading import events_of_run
 
 # What it asks for, for each client of the engine's process.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wonder.operations.logs import LogMessage
     from wonder.operations.queries import QueryAnswer
     from wonder.operations.question_records import Question, QuestionDetails
-    from wonder.operations.run_records import RunStatus, RunSummary
+    from wonder.operations.run_records import ListedStatus, RunSummary
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -163,14 +163,18 @@ class App(Application):
     async def runs(
         self,
         *,
-        status: "RunStatus | None" = None,
+        status: "ListedStatus | None" = None,
         workflow: str | None = None,
+        workflow_version: int | None = None,
         since: Moment = None,
         until: Moment = None,
         error: str | None = None,
+        error_code: str | None = None,
         node: str | None = None,
         tag: str | None = None,
         retried: bool | None = None,
+        parent_run_id: str | None = None,
+        cost_min_usd: float | None = None,
         where: str | None = None,
     ) -> "AsyncIterator[RunSummary]":
         """Give runs of the project, newest first; all of them, page by page. The filters are those of `runs list`."""
@@ -182,12 +186,16 @@ class App(Application):
             asked = ListRuns(
                 status=status,
                 workflow=workflow,
+                workflow_version=workflow_version,
                 since_ms=since_ms,
                 until_ms=until_ms,
                 error=error,
+                error_code=error_code,
                 node=node,
                 tag=tag,
                 retried=retried,
+                parent_run_id=parent_run_id,
+                cost_min_usd=cost_min_usd,
                 where=where,
                 cursor=cursor,
             )

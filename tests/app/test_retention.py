@@ -50,6 +50,7 @@ KEPT = {
     "one row for each schedule, which goes with it": "schedule_states",
     "one row for each lease": "leases",
     "one row for each key that servers share": "server_keys",
+    "two rows for each workflow and status, whatever the number of its runs": "run_counts",
     "a bounded number of slots, which are written again and again": "journal",
     "one row for each migration": "schema_migrations",
     "one row for each source of a transform, and for each server's tools: it grows with definitions, not with runs": (

@@ -100,6 +100,39 @@ def test_cmd_10_a_list_is_as_long_as_it_is_asked_to_be(runs: list[str], capsys: 
     assert "more: wonder runs list --status failed --error 'too large' --cursor " in capsys.readouterr().out
 
 
+def test_cmd_10_runs_are_found_by_version_code_caller_and_cost(
+    runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert found(capsys, "--error-code", "ASSERTION_FAILED", "--workflow", "order") == runs[5:]
+    assert found(capsys, "--error-code", "ASSERTION") == []
+    assert found(capsys, "--workflow", "order", "--workflow-version", "1") == runs
+    assert found(capsys, "--workflow-version", "2") == []
+    assert found(capsys, "--parent", runs[0]) == []
+    assert found(capsys, "--cost-min", "0.01") == []
+    assert found(capsys, "--status", "quarantined") == []
+    assert main(["runs", "list", "--cost-min", "inf"]) == 2
+    assert main(["runs", "list", "--limit", "1", "--workflow-version", "1", "--error-code", "ASSERTION_FAILED"]) == 0
+    shown = capsys.readouterr().out
+    assert "more: wonder runs list --workflow-version 1 --error-code ASSERTION_FAILED --cursor " in shown
+
+
+def test_cmd_14_runs_are_counted_by_workflow_and_status(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "other.yaml", "--input", '{"n": 1, "who": "me"}']) == 0
+    counted = asked(capsys, "count")
+    assert (counted["total"], counted["statuses"]) == (11, {"completed": 6, "failed": 5})
+    assert [(one["workflow"], one["total"]) for one in counted["workflows"]] == [("order", 10), ("other", 1)]
+    assert asked(capsys, "count", "--workflow", "other")["statuses"] == {"completed": 1}
+    assert main(["runs", "count"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        ["WORKFLOW", "COMPLETED", "FAILED", "TOTAL"],
+        ["order", "5", "5", "10"],
+        ["other", "1", "0", "1"],
+        ["all", "6", "5", "11"],
+    ]
+    assert main(["runs", "count", "--workflow", "nothing"]) == 2
+
+
 def test_ctl_19_a_retry_goes_on_with_the_latest_version(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["deploy", "mended.yaml"]) == 0
     assert asked(capsys, "retry", runs[6], status=1)["status"] == "failed"

@@ -10,7 +10,7 @@ from support.definitions import update
 from support.systems import bundle, calls, line, open_item, running, waits
 from wonder.definitions.faults import DefinitionRefused
 from wonder.errors import WonderError
-from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.listing import list_runs
 
 ASK = waits("human_input", {"prompt": "?", "schema": {}})
 EXACT = [2**70, -(2**53) - 1, 1.0, 1, True, None, {}, [], "né ☃ 😀", {"deep": [{"a": [[]]}]}, 0.1, "1"]

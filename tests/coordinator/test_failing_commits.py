@@ -21,7 +21,7 @@ from wonder.engine.evolve import EVOLVERS
 from wonder.engine.state import COMPLETED, RunState
 from wonder.errors import WonderError
 from wonder.storage.errors import ConnectionLost, DiskFull, LeaseLost
-from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.listing import list_runs
 from wonder.storage.runs.reading import events_of_run, inbox_of_run
 from wonder.storage.runs.records import NewRun
 from wonder.storage.runs.starting import Accepted, Starts

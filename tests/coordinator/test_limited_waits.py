@@ -9,7 +9,8 @@ from support.definitions import update
 from support.systems import bundle, event_types, line, open_item, running, status_of, until, waits
 from wonder.app.application import Application
 from wonder.app.results import Run
-from wonder.storage.runs.headers import RunHeader, children_of_run, list_runs
+from wonder.storage.runs.headers import RunHeader, children_of_run
+from wonder.storage.runs.listing import list_runs
 from wonder.storage.runs.reading import events_of_run, inbox_of_run
 
 WAITS = {

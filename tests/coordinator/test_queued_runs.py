@@ -20,7 +20,7 @@ from support.systems import (
     waits,
 )
 from wonder.coordinator import admission
-from wonder.storage.runs.headers import RunFilter, list_runs
+from wonder.storage.runs.listing import RunFilter, list_runs
 from wonder.storage.runs.reconciling import queued_runs
 from wonder.storage.runs.snapshots import load_oldest_snapshot, load_snapshot
 

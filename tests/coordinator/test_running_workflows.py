@@ -13,7 +13,8 @@ from wonder.actions.protocol import ActionFailed
 from wonder.app.opening import open_wonder
 from wonder.coordinator.errors import InputRefused, WorkflowDisabled
 from wonder.storage.runs.errors import IdempotencyKeyReused
-from wonder.storage.runs.headers import children_of_run, list_runs
+from wonder.storage.runs.headers import children_of_run
+from wonder.storage.runs.listing import list_runs
 
 NUMBERS = {"type": "array", "items": {"type": "integer"}}
 FAN_OUT = bundle(

@@ -25,7 +25,8 @@ from wonder.app.application import Application
 from wonder.app.results import Run
 from wonder.coordinator import admission
 from wonder.storage.named_resources import put_resource
-from wonder.storage.runs.headers import list_runs, load_header, load_headers
+from wonder.storage.runs.headers import load_header, load_headers
+from wonder.storage.runs.listing import list_runs
 from wonder.storage.runs.reading import events_of_run
 from wonder.storage.runs.triggering import firings_of_run, trigger_status
 

@@ -99,6 +99,7 @@ GIVEN: dict[str, list[dict[str, JsonValue]]] = {
     "retention.preview": [{}],
     "runs.cancel": [{"run_id": RUN}],
     "runs.context": [{"run_id": RUN}],
+    "runs.count": [{}, {"workflow": f"{MARK}-flow"}],
     "runs.events": [{"run_id": RUN}],
     "runs.history": [{"run_id": RUN}],
     "runs.fork": [{"run_id": RUN, "after": 1}],

@@ -97,6 +97,7 @@ NEEDED = {
     retention.preview admin project
     runs.cancel operator project
     runs.context viewer project
+    runs.count viewer project
     runs.events viewer project
     runs.fork operator project
     runs.history viewer project

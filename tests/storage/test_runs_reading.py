@@ -11,7 +11,8 @@ from support.stores import in_views
 from wonder.engine.facts import TaskCompleted
 from wonder.storage.definitions import create_version
 from wonder.storage.resource_errors import BadCursor, BadLimit, NotFound
-from wonder.storage.runs.headers import RunFilter, children_of_run, list_runs, load_header, load_headers
+from wonder.storage.runs.headers import children_of_run, load_header, load_headers
+from wonder.storage.runs.listing import RunFilter, list_runs
 from wonder.storage.runs.reading import events_of_run, tokens_of_run
 from wonder.storage.store import Store
 from wonder.storage.tenancy import ensure_default

@@ -116,7 +116,7 @@ async def test_runs_that_were_loaded_go_on_and_are_recorded_like_before(store: S
         for player, found in zip(players, loaded, strict=True):
             assert found.header.id == player.run.id
             player.run = found.run
-            player.record = type(player.record)(found.run, plan, found.header.project_id)
+            player.record = type(player.record)(found.run, plan, found.header.project_id, id)
         assert await stored(store, players) == in_memory(players)
     assert any(player.run.ended for player in players)
 
@@ -124,7 +124,7 @@ async def test_runs_that_were_loaded_go_on_and_are_recorded_like_before(store: S
 async def test_rows_per_node_of_a_chain(store: Store) -> None:
     player = await player_of(store, CHAIN)
     first = await player.commit(store)
-    assert rows_of(first) == {"insert_run": 1, "insert_token": 1, "insert_events": 1, "context": 1}
+    assert rows_of(first) == {"insert_run": 1, "insert_token": 1, "insert_events": 1, "context": 1, "add_run_count": 1}
     player.complete("a", {"n": 1})
     second = await player.commit(store)
     assert rows_of(second) == {"insert_token": 1, "move_token": 1, "insert_events": 1, "context": 1}
@@ -144,7 +144,7 @@ async def test_a_run_that_starts_and_ends_in_one_batch_is_one_row(store: Store) 
     player = await player_of(store, pure)
     batch = await player.commit(store)
     assert {"insert_run": 1, "insert_token": 2, "context": 1}.items() <= rows_of(batch).items()
-    assert set(rows_of(batch)) == {"insert_run", "insert_token", "insert_events", "context"}
+    assert set(rows_of(batch)) == {"insert_run", "add_run_count", "insert_token", "insert_events", "context"}
     header = await load_header(store, player.run.id)
     assert (header.status, header.output, header.has_ended) == ("completed", {"x": 5}, True)
     assert (header.started_ms, header.completed_ms) == (1_000, 1_000)
@@ -322,4 +322,4 @@ def test_events_of_several_turns_share_rows() -> None:
 
 
 def _record() -> Recorded:
-    return Recorded(RunState("run", CHAIN), new_plan()[1], "project")
+    return Recorded(RunState("run", CHAIN), new_plan()[1], "project", "definition")

@@ -28,7 +28,7 @@ from wonder.coordinator.orders import AnswerItem
 from wonder.definitions.faults import DefinitionRefused
 from wonder.errors import WonderError
 from wonder.storage.artifacts import artifacts_of_run
-from wonder.storage.runs.headers import list_runs
+from wonder.storage.runs.listing import list_runs
 from wonder.storage.runs.reading import events_of_run, inbox_of_run
 
 ABSENT: Final = object()

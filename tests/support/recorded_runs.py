@@ -79,7 +79,7 @@ class RecordedPlayer(Player):
         self.run = RunState(f"run{number:05}", compiled, limits)
         self._ids = count(number * 1_000_000)
         self.plan, self.definition_id = plan, definition_id
-        self.record = Recorded(self.run, plan, PROJECT)
+        self.record = Recorded(self.run, plan, PROJECT, definition_id)
         self.batch = batch or Batch()
         self.new_run = NewRun(
             id=self.run.id,

@@ -29,7 +29,8 @@ from wonder.errors import WonderError
 from wonder.objects.directory import DirectoryObjects
 from wonder.objects.files import Incoming
 from wonder.storage import run_writer
-from wonder.storage.runs.headers import list_runs, load_header
+from wonder.storage.runs.headers import load_header
+from wonder.storage.runs.listing import list_runs
 from wonder.storage.runs.reading import inbox_of_run
 from wonder.storage.sqlite import commits as sqlite_commits
 

@@ -65,6 +65,7 @@ PROJECT_ROUTES: Final[dict[str, str]] = {
     "retention.preview": "GET /retention",
     "runs.cancel": "POST /runs/{run_id}/cancel",
     "runs.context": "GET /runs/{run_id}/context",
+    "runs.count": "GET /run-counts",
     "runs.events": "GET /runs/{run_id}/events",
     "runs.fork": "POST /runs/{run_id}/fork",
     "runs.history": "GET /runs/{run_id}/history",

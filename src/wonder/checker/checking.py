@@ -13,6 +13,7 @@ from wonder.checker.families import check_children, check_parent
 from wonder.checker.fan_in import check_joins, check_merges
 from wonder.checker.fan_out import check_fan_outs, check_max_parallel
 from wonder.checker.limits import check_attempts, check_loops
+from wonder.checker.listed import check_listed
 from wonder.checker.scheduled_runs import check_scheduled_input
 from wonder.checker.schedules import check_schedules
 from wonder.checker.sequence import check_end, check_sequence
@@ -87,6 +88,8 @@ async def check_runs(reader: Reader, count: Count, *, trusts_clock: bool = True)
     """
     for kind, run_id in await reader.fetch("checker_orphans"):
         yield Violation("orphans", str(run_id), f"{kind!s} has rows of the run, which is not there")
+    async for violation in check_listed(reader):
+        yield violation
     definitions = Definitions(reader)
     async for run_id in run_ids(reader):
         for violation in await check_run(reader, definitions, run_id, count):

@@ -26,6 +26,8 @@ RULES: Final[dict[str, str]] = {
     "fold": "EVT-2: the fold of the events gives what the tables have",
     "context": "EVT-2, CTX-4: the fold of the events gives the context that the tables have",
     "snapshots": "RES-6: a snapshot is the run as its events have it at that number",
+    "counts": "CMD-14: as many runs are counted in each status as there are",
+    "listed": "CMD-10: lists find a failed run by its failure, and a run by what its events cost",
     "orphans": "no row belongs to a run that is not there",
     "unreadable": "what is stored can be read",
     "accepted": "INV-1: a run that was accepted is there",

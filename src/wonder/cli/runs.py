@@ -9,10 +9,11 @@
 from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wonder.app.application import Application
 from wonder.app.callers import local_caller
-from wonder.cli import retrying, run_events, run_history
+from wonder.cli import retrying, run_counts, run_events, run_history
 from wonder.cli.engine_note import print_if_nobody_runs
 from wonder.cli.opening import open_app, open_wonder
 from wonder.cli.output import color, print_output
@@ -50,13 +51,14 @@ from wonder.operations.runs import (
     verify_run,
 )
 
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
 
 def configure(parser: ArgumentParser) -> None:
     """Take one of the commands."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    listing = add_command(commands, "list", "list the runs of the project, newest first")
-    add_filter_options(listing)
-    add_page_options(listing)
+    _configure_many(commands)
     for name, text, details in (
         ("show", "show a run: its nodes, its result, and what it waits for", ""),
         ("history", "show each execution of a node: its input, its output, and every attempt with its error", ""),
@@ -108,6 +110,14 @@ def configure(parser: ArgumentParser) -> None:
     for command in commands.choices.values():
         add_json_option(command)
         add_project_options(command)
+
+
+def _configure_many(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    """Take the commands that are about many runs."""
+    listing = add_command(commands, "list", "list the runs of the project, newest first")
+    add_filter_options(listing)
+    add_page_options(listing)
+    run_counts.configure(add_command(commands, "count", "say how many runs have which status, by workflow"))
 
 
 def run(given: Namespace) -> int:
@@ -192,6 +202,7 @@ async def _order(wonder: Application, given: Namespace) -> None:
 
 _LOOKS = {
     "list": list_runs,
+    "count": run_counts.show,
     "show": _show,
     "events": run_events.show,
     "history": run_history.show,

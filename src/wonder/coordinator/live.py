@@ -63,7 +63,7 @@ class LiveRun:
         self.policy = policy
         self.snapshot_due = _next_multiple(state.sequence, policy.every_events)
         """The event from which on a snapshot is due, or whether one is has to be looked at; None for never."""
-        self.record = Recorded(state, program.plan, project_id, written)
+        self.record = Recorded(state, program.plan, project_id, program.definition.id, written)
         self.family: Family | None = None
         """None where it has started no other run, and none has started it."""
         self._counted = written

@@ -13,7 +13,8 @@ from wonder.coordinator.residency import Residency
 from wonder.coordinator.tasks import Tasks
 from wonder.engine.decide import redispatch
 from wonder.engine.facts import PauseRequested, ProcessLost, RunBroken, TurnContinued
-from wonder.storage.runs.headers import QUARANTINED, load_headers
+from wonder.storage.runs.headers import load_headers
+from wonder.storage.runs.records import QUARANTINED
 from wonder.storage.store import Store
 
 

@@ -10,9 +10,10 @@ from wonder.engine.decisions import EndRun, RecordEvent
 from wonder.engine.events import TOKENS_ENDED, WORKFLOW_CANCELLED, WORKFLOW_PAUSED
 from wonder.engine.facts import CancelRequested, ChildEnded
 from wonder.engine.state import CANCELLED
-from wonder.storage.runs.headers import QUARANTINED, RunHeader, load_headers
+from wonder.storage.runs.headers import RunHeader, load_headers
 from wonder.storage.runs.reading import count_live_tokens, live_children, workflow_timer
 from wonder.storage.runs.recording import Batch
+from wonder.storage.runs.records import QUARANTINED
 
 Also = Callable[[Batch], None]
 

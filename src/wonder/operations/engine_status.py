@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from wonder.app.application import Application
 from wonder.operations.declaring import Input, operation
 from wonder.operations.outputs import Output
-from wonder.storage.runs.headers import RunFilter, RunHeader, list_runs
+from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.leases import is_held
+from wonder.storage.runs.listing import RunFilter, list_runs
 from wonder.storage.runs.own_runs import load_own_run, load_own_runs
 from wonder.storage.runs.progress import only_outside_moves
 from wonder.storage.schedules import list_schedules

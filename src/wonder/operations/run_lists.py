@@ -11,16 +11,17 @@ from wonder.language import steps
 from wonder.language.expressions import Expression, Names, compile_expression
 from wonder.language.values import encode_json
 from wonder.operations.declaring import Input, operation
-from wonder.operations.run_records import RunPage, RunStatus
+from wonder.operations.run_records import ListedStatus, RunPage
 from wonder.operations.runs import summary
 from wonder.storage.context_tables import load_context_plan
 from wonder.storage.pages import HIGHEST_LIMIT, LIMIT, Page, check_limit
-from wonder.storage.runs.headers import RunFilter, RunHeader, cursor_after, list_runs
+from wonder.storage.runs.headers import RunHeader
+from wonder.storage.runs.listing import RunFilter, cursor_after, list_runs
 from wonder.storage.runs.loading import load_contexts
 
 _NAMES = Names(frozenset({"input", "state", "output"}))
 # Contexts are read until a page is full, and at most for so long: then the cursor goes on.
-_WHERE_SECONDS = 5.0
+_WHERE_SECONDS = 0.4
 # So many runs are in memory at a time: fewer, down to one, when the last ones were large.
 _PORTION_RUNS = 10
 _PORTION_BYTES = 1_000_000
@@ -31,21 +32,30 @@ _WHERE_STEPS = 200_000
 class WhichRuns(Input, frozen=True):
     """Which runs; what is null does not narrow the list."""
 
-    status: RunStatus | None = None
+    status: ListedStatus | None = None
+    """Only runs with this status; a quarantined run is not among the paused ones."""
     workflow: str | None = None
     """Only runs of the workflow with this name, or of `library/name`, of any version."""
+    workflow_version: int | None = None
+    """Only runs of this version of their workflow."""
     since_ms: int | None = None
     """Only runs that were started at this time or later, in milliseconds since 1970."""
     until_ms: int | None = None
     """Only runs that were started before this time."""
     error: str | None = None
     """Only runs that failed with this code, or whose error's message contains this."""
+    error_code: str | None = None
+    """Only runs that failed with this code; faster than `error` where many have failed."""
     node: str | None = None
     """Only runs that failed at the node with this ref, or are at it now."""
     tag: str | None = None
     """Only runs whose workflow definition has this tag."""
     retried: bool | None = None
     """Only runs that were retried, or only those that were not."""
+    parent_run_id: str | None = None
+    """Only the sub-workflows that this run has called."""
+    cost_min_usd: float | None = None
+    """Only runs that have cost at least this much."""
     where: str | None = None
     """Only runs for whose context this is true: an expression over input, state and output."""
 
@@ -59,7 +69,7 @@ class ListRuns(WhichRuns, frozen=True):
 
 @operation("runs.list", role="viewer")
 async def list_project_runs(application: Application, given: ListRuns) -> RunPage:
-    """List the runs of the project, newest first."""
+    """List the runs of the project, newest first; a page with a cursor may have fewer runs than asked for."""
     page = await _find(application, given, given.limit, given.cursor)
     return RunPage(runs=[await summary(application, header) for header in page.items], cursor=page.cursor)
 
@@ -80,13 +90,17 @@ async def _find(application: Application, given: WhichRuns, limit: int, cursor: 
     store, project_id = application.store, application.home.project_id
     wanted = RunFilter(
         status=given.status,
-        workflow_def_id=None if given.workflow is None else await _definition_id(application, given.workflow),
+        workflow_def_id=None if given.workflow is None else await definition_id(application, given.workflow),
+        version=given.workflow_version,
         since_ms=given.since_ms,
         until_ms=given.until_ms,
         error=given.error,
+        error_code=given.error_code,
         node=given.node,
         tag=given.tag,
         retried=given.retried,
+        parent_run_id=given.parent_run_id,
+        cost_min_usd=given.cost_min_usd,
     )
     if given.where is None:
         return await list_runs(store, project_id, wanted, limit=limit, cursor=cursor)
@@ -102,14 +116,15 @@ async def _find(application: Application, given: WhichRuns, limit: int, cursor: 
             if where.matches(header, contexts.pop(header.id, None)):
                 found.append(header)
             if len(found) > limit:
-                return Page(found[:limit], cursor_after(found[limit - 1]))
+                return Page(found[:limit], cursor_after(found[limit - 1].id))
             await asyncio.sleep(0)
             is_last = header is page.items[-1]
             if SYSTEM_CLOCK.now_ms() > until_ms:
-                return Page(found, page.cursor if is_last else cursor_after(header))
+                return Page(found, page.cursor if is_last else cursor_after(header.id))
         cursor = page.cursor
-        if cursor is None:
-            return Page(found, None)
+        # A page may be empty and not the last one.
+        if cursor is None or SYSTEM_CLOCK.now_ms() > until_ms:
+            return Page(found, cursor)
 
 
 class WhereFailed(WonderError):
@@ -158,5 +173,6 @@ class _Where:
             steps.end(counted)
 
 
-async def _definition_id(application: Application, name: str) -> str:
+async def definition_id(application: Application, name: str) -> str:
+    """Give the id of the definition of a workflow of the project or of a library; raises NotFound."""
     return (await application.startable(name)).workflow_def_id

@@ -7,11 +7,13 @@ from msgspec import UNSET, UnsetType, field
 from wonder.operations.outputs import Output
 from wonder.operations.question_records import Question as Question
 from wonder.operations.question_records import QuestionAnswer
-from wonder.storage.runs.headers import QUARANTINED, RunHeader
-from wonder.storage.runs.records import TriggerOrigin
+from wonder.storage.runs.headers import RunHeader
+from wonder.storage.runs.records import QUARANTINED, TriggerOrigin
 from wonder.storage.runs.triggering import StoredFiring
 
 RunStatus = Literal["queued", "running", "waiting", "paused", "completed", "failed", "cancelled"]
+ListedStatus = Literal["queued", "running", "waiting", "paused", "quarantined", "completed", "failed", "cancelled"]
+"""The statuses under which runs are listed and counted: a quarantined run is paused, but is not listed as paused."""
 
 
 class RunError(Output, frozen=True):

@@ -39,6 +39,8 @@ TABLES_OF_RUNS: Final = (
     "schedule_firings",
     "run_deaths",
     "reservations",
+    "run_failures",
+    "run_costs",
 )
 """The tables whose rows belong to a run, beside its artifacts and its context."""
 
@@ -180,6 +182,7 @@ async def _delete_runs(transaction: Transaction) -> int:
     found = [(text(id),) for (id,) in await transaction.fetch("removed_runs_with_rows", RUNS_AT_ONCE)]
     await transaction.execute_many("mark_schedule_of_run", found)
     await transaction.execute_many("delete_schedule_firings_of_run", found)
+    await transaction.execute_many("uncount_run", found)
     await transaction.execute_many("delete_run", found)
     return len(found)
 

@@ -6,14 +6,10 @@ from msgspec import Struct
 
 from wonder.engine.failure import Failure
 from wonder.language.values import JsonValue, encode_json
-from wonder.storage.pages import LAST, LIMIT, Page, check_limit, cut, read_cursor, write_cursor
 from wonder.storage.resource_errors import NotFound
 from wonder.storage.runs.cells import failure_from, from_json, number, number_or_none, text, text_or_none
-from wonder.storage.runs.records import TriggerOrigin
+from wonder.storage.runs.records import QUARANTINED, TriggerOrigin
 from wonder.storage.store import Reader, Value
-
-QUARANTINED = "quarantined"
-"""Why a run is paused that was under way whenever its process died: it is not loaded before a person resumes it."""
 
 
 class RunHeader(Struct, frozen=True, kw_only=True):
@@ -73,64 +69,13 @@ async def load_header(reader: Reader, run_id: str) -> RunHeader:
     rows = await reader.fetch_named("run_headers", run_id)
     if not rows:
         raise NotFound("run", run_id)
-    return _header(rows[0])
+    return header_of(rows[0])
 
 
 async def load_headers(reader: Reader, run_ids: Sequence[str]) -> list[RunHeader]:
     """Load the headers of many runs at once, in the order of their ids; those that are not there are left out."""
     rows = await reader.fetch_named("headers_of_runs", encode_json(list(run_ids)))
-    return [_header(row) for row in rows]
-
-
-class RunFilter(Struct, frozen=True, kw_only=True):
-    """Which runs of a project; what is None does not narrow the list."""
-
-    status: str | None = None
-    workflow_id: str | None = None
-    workflow_def_id: str | None = None
-    since_ms: int | None = None
-    until_ms: int | None = None
-    """Before this time, which does not belong to it."""
-    error: str | None = None
-    """The code of the error, or a part of its message."""
-    node: str | None = None
-    """The ref of the node at which the run failed, or is."""
-    tag: str | None = None
-    """A tag of its definition."""
-    retried: bool | None = None
-
-
-EVERY_RUN = RunFilter()
-
-
-async def list_runs(
-    reader: Reader, project_id: str, wanted: RunFilter = EVERY_RUN, *, limit: int = LIMIT, cursor: str | None = None
-) -> Page[RunHeader]:
-    """List a project's runs, newest first, page by page; raises BadLimit or BadCursor."""
-    check_limit(limit)
-    (before,) = read_cursor(cursor, "runs", LAST)
-    rows = await reader.fetch_named(
-        "list_runs",
-        project_id,
-        before,
-        wanted.status,
-        wanted.workflow_id,
-        wanted.workflow_def_id,
-        limit + 1,
-        wanted.since_ms,
-        wanted.until_ms,
-        wanted.error,
-        wanted.node,
-        wanted.tag,
-        None if wanted.retried is None else int(wanted.retried),
-    )
-    page, more = cut([_header(row) for row in rows], limit)
-    return Page(page, cursor_after(page[-1]) if more else None)
-
-
-def cursor_after(header: RunHeader) -> str:
-    """Give the cursor of the list of runs that goes on after a run."""
-    return write_cursor("runs", header.id)
+    return [header_of(row) for row in rows]
 
 
 async def newest_retry(reader: Reader, run_id: str) -> str | None:
@@ -140,7 +85,7 @@ async def newest_retry(reader: Reader, run_id: str) -> str | None:
 
 async def children_of_run(reader: Reader, run_id: str) -> list[RunHeader]:
     """List the sub-workflows that a run has called, oldest first."""
-    return [_header(row) for row in await reader.fetch_named("children_of_run", run_id)]
+    return [header_of(row) for row in await reader.fetch_named("children_of_run", run_id)]
 
 
 async def count_children(reader: Reader, run_id: str) -> int:
@@ -155,7 +100,8 @@ async def child_statuses(reader: Reader, run_id: str, *, after: str = "", limit:
     ]
 
 
-def _header(row: Mapping[str, Value]) -> RunHeader:
+def header_of(row: Mapping[str, Value]) -> RunHeader:
+    """Read a row of `runs`, joined with what is known of its trigger."""
     return RunHeader(
         id=text(row["id"]),
         project_id=text(row["project_id"]),

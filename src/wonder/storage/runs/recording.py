@@ -40,15 +40,16 @@ from wonder.engine.decisions import (
 )
 from wonder.engine.ending import WORKFLOW_TIMER
 from wonder.engine.restore import Snapshot
-from wonder.engine.state import CANCELLED
+from wonder.engine.state import CANCELLED, FAILED
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import to_json_or_null
 from wonder.storage.runs.event_rows import EventRows
 from wonder.storage.runs.headers import RunHeader
 from wonder.storage.runs.indexed_events import INDEXED, index_row
+from wonder.storage.runs.listed_rows import ListedRows
 from wonder.storage.runs.metric_rows import MetricRows
 from wonder.storage.runs.outside import OutsideEvent
-from wonder.storage.runs.records import NewRun, Recorded
+from wonder.storage.runs.records import NewRun, Recorded, shown_status
 from wonder.storage.runs.run_rows import RunRows
 from wonder.storage.runs.scope_rows import ScopeRows
 from wonder.storage.runs.snapshots import snapshot_row
@@ -73,6 +74,7 @@ class Batch:
         self._waits_if_any: WaitRows | None = None
         self._metrics_if_any: MetricRows | None = None
         self._triggers_if_any: TriggerRows | None = None
+        self._listed_if_any: ListedRows | None = None
         self._events = EventRows()
         self._indexed: list[Row] = []
         self._snapshots: list[Row] = []
@@ -110,6 +112,12 @@ class Batch:
             self._triggers_if_any = TriggerRows()
         return self._triggers_if_any
 
+    @property
+    def _listed(self) -> ListedRows:
+        if self._listed_if_any is None:
+            self._listed_if_any = ListedRows()
+        return self._listed_if_any
+
     def start(self, run: NewRun) -> None:
         """Add a run that was accepted; its first decisions may follow in the same batch."""
         self.is_empty = False
@@ -130,6 +138,8 @@ class Batch:
                 events.append(decision)
                 if decision.type in _HEARD:
                     self._hear(record, decision)
+                if decision.cost_usd:
+                    self._listed.spend(record, decision.cost_usd)
             else:
                 take = takers.get(type(decision))
                 if take is not None:
@@ -149,6 +159,7 @@ class Batch:
         self._events.add_unloaded(header, events)
         self._index(header.project_id, header.id, events)
         self._runs.end(header.id, end, now_ms)
+        self._runs.counts.move_unloaded(header, end.status)
 
     def pause_unloaded(self, header: RunHeader, event: RecordEvent, reason: str, left_ms: int | None) -> None:
         """Add that a run which is not in memory is paused; its workflow's timer goes with it."""
@@ -156,6 +167,7 @@ class Batch:
         self._events.add_unloaded(header, [event])
         self._index(header.project_id, header.id, [event])
         self._runs.pause(header.id, reason, left_ms)
+        self._runs.counts.move_unloaded(header, shown_status("paused", reason))
         self._waits.drop_timer(header.id, WORKFLOW_TIMER)
 
     def snapshot(self, snapshot: Snapshot, now_ms: int) -> None:
@@ -220,6 +232,8 @@ class Batch:
             entries += self._metrics_if_any.entries()
         if self._triggers_if_any is not None:
             entries += self._triggers_if_any.entries()
+        if self._listed_if_any is not None:
+            entries += self._listed_if_any.entries()
         return entries
 
     def is_independent(self, entries: Sequence[Entry]) -> bool:
@@ -271,6 +285,9 @@ class Batch:
 
     def _end_run(self, record: Recorded, decision: EndRun, now_ms: int) -> None:
         self._runs.end(record.id, decision, now_ms)
+        self._runs.counts.move(record, decision.status, None)
+        if decision.status == FAILED:
+            self._listed.fail(record, decision)
         self._scopes.end_run(record)
 
     def _enter_join(self, record: Recorded, decision: EnterJoin, now_ms: int) -> None:

@@ -1,6 +1,6 @@
 """Records: what is known of a run beside its state, when it is started and while it is in memory."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -10,6 +10,16 @@ from wonder.engine.state import Group, RunState
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import to_json
 from wonder.storage.store import Value
+
+QUARANTINED: Final = "quarantined"
+"""Why a run is paused that was under way whenever its process died: it is not loaded before a person resumes it."""
+FAILURE_TEXT_MAX: Final = 200
+"""So much is kept of an error's code and of a node's ref to find failed runs by."""
+
+
+def shown_status(status: str, paused_reason: str | None) -> str:
+    """Give the status under which a run is listed and counted: a quarantined one is not among the paused."""
+    return QUARANTINED if paused_reason == QUARANTINED else status
 
 
 class TriggerOrigin(Struct, frozen=True, kw_only=True):
@@ -109,10 +119,23 @@ class _Branches(NamedTuple):
 class Recorded:
     """A run in memory, with what its rows say once the batches that it was added to are durable."""
 
-    __slots__ = ("groups", "id", "output", "plan", "project_id", "run", "state", "written")
+    __slots__ = (
+        "counted_as",
+        "definition_id",
+        "groups",
+        "id",
+        "output",
+        "plan",
+        "project_id",
+        "run",
+        "state",
+        "written",
+    )
 
-    def __init__(self, run: RunState, plan: ContextPlan, project_id: str, written: int = 0) -> None:
-        self.run, self.plan, self.project_id, self.id = run, plan, project_id, run.id
+    def __init__(self, run: RunState, plan: ContextPlan, project_id: str, definition_id: str, written: int = 0) -> None:
+        self.run, self.plan, self.project_id, self.definition_id, self.id = run, plan, project_id, definition_id, run.id
+        self.counted_as = shown_status(run.status, run.paused)
+        """The status under which it is counted."""
         self.state, self.output = run.state, run.output
         self.written = written
         """About how many bytes it has written: its events, what its tasks were given, what its branches gave."""

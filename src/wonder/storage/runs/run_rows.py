@@ -1,6 +1,6 @@
 """Run rows: the run's own row, written at most once per batch, and its context, from the first old to the last new."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from wonder.context.plan import Context, changed_paths
@@ -11,6 +11,7 @@ from wonder.engine.restore import RunRow
 from wonder.language.paths import Path
 from wonder.language.values import JsonValue
 from wonder.storage.runs.cells import to_json
+from wonder.storage.runs.count_rows import CountRows
 from wonder.storage.runs.records import NewRun, Recorded
 from wonder.storage.store import Entry, Value
 
@@ -21,6 +22,9 @@ _OUTPUT: Final = 20
 _ERROR: Final = 21
 _STARTED: Final = 23
 _COMPLETED: Final = 24
+
+# Status, why it is paused, the item that it waits for, what is left of its time-out.
+_Status = tuple[str, str | None, str | None, int | None]
 
 
 class _Written:
@@ -50,10 +54,12 @@ class RunRows:
         # Of runs that have a row already: what update_run is to write.
         self._changed: dict[str, list[Value]] = {}
         self._contexts: dict[str, _Written] = {}
+        self.counts = CountRows()
 
     def insert(self, run: NewRun) -> None:
         """Note a run that was accepted."""
         self._new[run.id] = run.row()
+        self.counts.add(run)
 
     def start(self, record: Recorded, decision: StartRun, now_ms: int) -> None:
         """Note that a run starts, with the context that it begins with."""
@@ -78,7 +84,8 @@ class RunRows:
         status = (decision.status, decision.paused, decision.gate_item_id, decision.timeout_left_ms)
         self._set_status(record, status)
 
-    def _set_status(self, record: Recorded, status: Sequence[Value]) -> None:
+    def _set_status(self, record: Recorded, status: _Status) -> None:
+        self.counts.move(record, status[0], status[1])
         row = self._new.get(record.id)
         if row is not None:
             row[_STATUS : _STATUS + 4] = status
@@ -124,6 +131,7 @@ class RunRows:
             yield "insert_run", list(self._new.values())
         if self._changed:
             yield "update_run", list(self._changed.values())
+        yield from self.counts.entries()
 
     def context_entries(self) -> Iterator[Entry]:
         """Give the statements that bring the context tables up to date."""
@@ -134,6 +142,7 @@ class RunRows:
         change = self._changed.get(record.id)
         if change is None:
             run = record.run
+            self.counts.move(record, run.status, run.paused)
             status: list[Value] = [run.status, run.paused, run.gate_item_id, run.timeout_left_ms]
             change = self._changed[record.id] = [record.id, *status, None, None, None, None]
         return change

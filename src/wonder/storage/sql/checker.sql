@@ -225,3 +225,32 @@ WHERE schedule_firings.run_id = $1;
 SELECT schedules.name, schedule_states.due_ms
 FROM schedule_states JOIN schedules ON schedules.id = schedule_states.schedule_id
 WHERE schedule_states.paused = 0 AND schedule_states.due_ms < $1 ORDER BY schedules.name LIMIT 1000;
+
+-- name: checker_miscounted_runs
+-- What is counted of a project's workflow in a status, and how many runs more or fewer there are. One statement, so that
+-- it sees both at the same moment.
+SELECT project_id, workflow_def_id, status, sum(counted), sum(runs) FROM (
+    SELECT project_id, workflow_def_id, status, runs AS counted, 0 AS runs FROM run_counts
+    UNION ALL
+    SELECT project_id, workflow_def_id, CASE WHEN paused_reason = 'quarantined' THEN 'quarantined' ELSE status END, 0, 1
+    FROM runs
+) AS both_ways
+GROUP BY project_id, workflow_def_id, status HAVING sum(counted) <> sum(runs) ORDER BY 1, 2, 3 LIMIT 100;
+
+-- name: checker_misfiled_runs
+-- Failed runs that no list of failures would find, and runs that it would find though they have not failed.
+SELECT id FROM runs WHERE status = 'failed' AND NOT EXISTS (
+    SELECT 1 FROM run_failures WHERE run_failures.run_id = runs.id AND run_failures.project_id = runs.project_id
+        AND run_failures.workflow_def_id = runs.workflow_def_id)
+UNION ALL
+SELECT run_failures.run_id FROM run_failures JOIN runs ON runs.id = run_failures.run_id WHERE runs.status <> 'failed'
+ORDER BY 1 LIMIT 100;
+
+-- name: checker_wrong_costs
+-- Runs that have cost something else than their events say, by more than adding in another order makes.
+SELECT run_id FROM (
+    SELECT run_id, cost_usd FROM run_costs
+    UNION ALL SELECT run_id, -cost_usd FROM events WHERE cost_usd > 0
+) AS both_ways
+WHERE NOT EXISTS (SELECT 1 FROM removed_runs WHERE removed_runs.run_id = both_ways.run_id)
+GROUP BY run_id HAVING abs(sum(cost_usd)) > 0.000000001 + sum(abs(cost_usd)) * 0.000000001 ORDER BY 1 LIMIT 100;

@@ -89,6 +89,13 @@ DELETE FROM removed_runs WHERE family_id NOT IN
 SELECT removed_runs.run_id FROM removed_runs JOIN runs ON runs.id = removed_runs.run_id
 WHERE removed_runs.family_id IN (SELECT ready.family_id FROM removed_runs AS ready WHERE ready.is_ready = 1) LIMIT $1;
 
+-- name: uncount_run
+-- Before its row goes. In rows of retention's own, which no commit of the engine waits for.
+INSERT INTO run_counts (project_id, workflow_def_id, status, part, runs)
+SELECT project_id, workflow_def_id, CASE WHEN paused_reason = 'quarantined' THEN 'quarantined' ELSE status END, 1, -1
+FROM runs WHERE id = $1
+ON CONFLICT (project_id, workflow_def_id, status, part) DO UPDATE SET runs = run_counts.runs - 1;
+
 -- name: delete_run
 DELETE FROM runs WHERE id = $1;
 

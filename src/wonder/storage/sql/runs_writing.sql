@@ -28,6 +28,17 @@ UPDATE runs SET status = $2, paused_reason = $3, gate_item_id = $4, timeout_left
     output = $7, error = $8, completed_ms = $9
 WHERE id = $1;
 
+-- name: add_run_count
+INSERT INTO run_counts (project_id, workflow_def_id, status, part, runs) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (project_id, workflow_def_id, status, part) DO UPDATE SET runs = run_counts.runs + excluded.runs;
+
+-- name: insert_run_failure
+INSERT INTO run_failures (run_id, project_id, workflow_def_id, code, node) VALUES ($1, $2, $3, $4, $5);
+
+-- name: add_run_cost
+INSERT INTO run_costs (run_id, project_id, cost_usd) VALUES ($1, $2, $3)
+ON CONFLICT (run_id) DO UPDATE SET cost_usd = run_costs.cost_usd + excluded.cost_usd;
+
 -- name: insert_token
 INSERT INTO tokens
     (run_id, id, node_id, path_id, parent_token_id, group_id, branch_index, branch_total, fan_out_transition_id,

@@ -392,9 +392,45 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_idempotency_key ON runs (workflow_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_live ON runs (id) WHERE completed_ms IS NULL;
 CREATE INDEX runs_project ON runs (project_id, id);
-CREATE INDEX runs_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+CREATE INDEX runs_parent ON runs (parent_run_id, id) WHERE parent_run_id IS NOT NULL;
 -- Lists say of each run whether it was retried.
 CREATE INDEX runs_retries ON runs (retry_of_run_id) WHERE retry_of_run_id IS NOT NULL;
+-- Lists of runs by status, by workflow and by caller, newest first. What most runs only pass through is in no index by
+-- status: those that run are found among the live ones, most have completed, and those that failed have rows of their own.
+CREATE INDEX runs_status ON runs (project_id, status, id) WHERE completed_ms IS NULL AND status <> 'running';
+CREATE INDEX runs_cancelled ON runs (project_id, id) WHERE status = 'cancelled';
+CREATE INDEX runs_workflow ON runs (workflow_def_id, id);
+
+-- Why runs have failed, to find them by: the first 200 characters of the error's code and of the node's ref.
+CREATE TABLE run_failures (
+    run_id TEXT NOT NULL PRIMARY KEY,
+    project_id TEXT NOT NULL,
+    workflow_def_id TEXT NOT NULL,
+    code TEXT NOT NULL,
+    node TEXT
+) STRICT;
+CREATE INDEX run_failures_project ON run_failures (project_id, run_id);
+CREATE INDEX run_failures_workflow ON run_failures (workflow_def_id, run_id);
+CREATE INDEX run_failures_code ON run_failures (project_id, code, run_id);
+CREATE INDEX run_failures_node ON run_failures (project_id, node, run_id) WHERE node IS NOT NULL;
+
+-- What runs have cost, the sum of their events; those that have cost nothing have no row.
+CREATE TABLE run_costs (
+    run_id TEXT NOT NULL PRIMARY KEY,
+    project_id TEXT NOT NULL,
+    cost_usd REAL NOT NULL
+) STRICT;
+CREATE INDEX run_costs_project ON run_costs (project_id, run_id);
+
+-- How many runs there are: the sum over the parts, of which the engine writes 0 and retention 1.
+CREATE TABLE run_counts (
+    project_id TEXT NOT NULL,
+    workflow_def_id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    PRIMARY KEY (project_id, workflow_def_id, status, part)
+) STRICT;
 
 CREATE TABLE tokens (
     run_id TEXT NOT NULL,

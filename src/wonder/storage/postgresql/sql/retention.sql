@@ -1,7 +1,7 @@
 -- PostgreSQL names a row by its ctid, so that some rows of a run can be deleted and others left for the next transaction.
 
 -- name: delete_rows_of_run
--- tables: tokens, run_groups, run_branches, run_loops, event_turns, indexed_events, snapshots, timers, inbox_items, event_waits, trigger_firings, triggered_runs, schedule_firings, run_deaths, reservations, artifacts
+-- tables: tokens, run_groups, run_branches, run_loops, event_turns, indexed_events, snapshots, timers, inbox_items, event_waits, trigger_firings, triggered_runs, schedule_firings, run_deaths, reservations, run_failures, run_costs, artifacts
 DELETE FROM {table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {table} WHERE run_id = $1 LIMIT $2));
 
 -- name: delete_old_metrics

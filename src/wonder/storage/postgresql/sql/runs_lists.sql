@@ -48,26 +48,46 @@ FROM json_array_elements(CAST($1 AS JSON)) AS wanted (pair) JOIN runs
     ON runs.workflow_id = wanted.pair ->> 0 AND runs.idempotency_key = wanted.pair ->> 1;
 
 -- name: list_runs
--- Newest first: ids are ULIDs, whose order is that of their birth. What is NULL does not narrow the list. $7 and $8 are
--- the times between which it was made, $9 a code of an error or a part of its message, $10 the ref of a node that the run
--- is at or failed at, $11 a tag of its definition, and $12 says whether it was retried.
+-- Of some runs those that fit, newest first; what is NULL does not narrow the list. $6 and $7 are the times between which
+-- a run was made, $8 a code of an error or a part of its message, $9 a code, $10 the ref of a node that it is at or failed
+-- at, $11 a tag of its definition, $12 says whether it was retried, and $16 is the least that it has cost.
+WITH found AS (
+    SELECT runs.id FROM runs
+    WHERE runs.id = ANY (ARRAY(SELECT json_array_elements_text(CAST($2 AS JSON)))) AND runs.project_id = $1
+        AND (CAST($4 AS TEXT) IS NULL
+            OR CASE WHEN runs.paused_reason = 'quarantined' THEN 'quarantined' ELSE runs.status END = $4)
+        AND (CAST($5 AS TEXT) IS NULL OR runs.workflow_def_id = $5)
+        AND (CAST($6 AS BIGINT) IS NULL OR runs.created_ms >= $6)
+        AND (CAST($7 AS BIGINT) IS NULL OR runs.created_ms < $7)
+        AND (CAST($8 AS TEXT) IS NULL OR runs.error ->> 'code' = $8 OR strpos(runs.error ->> 'message', $8) > 0)
+        AND (CAST($9 AS TEXT) IS NULL OR runs.error ->> 'code' = $9)
+        AND (CAST($10 AS TEXT) IS NULL OR runs.error ->> 'node' = $10 OR (runs.completed_ms IS NULL AND EXISTS (
+            SELECT 1 FROM tokens JOIN nodes ON nodes.id = tokens.node_id
+                AND nodes.workflow_def_id = runs.workflow_def_id AND nodes.workflow_def_version = runs.workflow_version
+            WHERE tokens.run_id = runs.id AND tokens.ended_ms IS NULL AND nodes.ref = $10)))
+        AND (CAST($11 AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM workflow_defs, json_array_elements_text(workflow_defs.tags) AS tag
+            WHERE workflow_defs.id = runs.workflow_def_id AND workflow_defs.version = runs.workflow_version
+                AND tag = $11))
+        AND (CAST($12 AS BIGINT) IS NULL OR CAST($12 AS BIGINT) = (CASE WHEN EXISTS (
+            SELECT 1 FROM runs AS again WHERE again.retry_of_run_id = runs.id) THEN 1 ELSE 0 END))
+        AND (CAST($13 AS TEXT) IS NULL OR runs.workflow_id = $13)
+        AND (CAST($14 AS BIGINT) IS NULL OR runs.workflow_version = $14)
+        AND (CAST($15 AS TEXT) IS NULL OR runs.parent_run_id = $15)
+        AND (CAST($16 AS DOUBLE PRECISION) IS NULL OR EXISTS (
+            SELECT 1 FROM run_costs WHERE run_costs.run_id = runs.id AND run_costs.cost_usd >= $16))
+    ORDER BY runs.id DESC LIMIT $3)
 SELECT runs.*, triggered_runs.*, 0 AS sequence, 0 AS tokens_made, 0 AS bytes_written,
     (SELECT max(again.id) FROM runs AS again WHERE again.retry_of_run_id = runs.id) AS retried_as
-FROM runs LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
-WHERE runs.project_id = $1 AND runs.id < $2
-    AND (CAST($3 AS TEXT) IS NULL OR runs.status = $3)
-    AND (CAST($4 AS TEXT) IS NULL OR runs.workflow_id = $4)
-    AND (CAST($5 AS TEXT) IS NULL OR runs.workflow_def_id = $5)
-    AND (CAST($7 AS BIGINT) IS NULL OR runs.created_ms >= $7)
-    AND (CAST($8 AS BIGINT) IS NULL OR runs.created_ms < $8)
-    AND (CAST($9 AS TEXT) IS NULL OR runs.error ->> 'code' = $9 OR strpos(runs.error ->> 'message', $9) > 0)
-    AND (CAST($10 AS TEXT) IS NULL OR runs.error ->> 'node' = $10 OR EXISTS (
-        SELECT 1 FROM tokens JOIN nodes ON nodes.id = tokens.node_id
-            AND nodes.workflow_def_id = runs.workflow_def_id AND nodes.workflow_def_version = runs.workflow_version
-        WHERE tokens.run_id = runs.id AND tokens.ended_ms IS NULL AND nodes.ref = $10))
-    AND (CAST($11 AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM workflow_defs, json_array_elements_text(workflow_defs.tags) AS tag
-        WHERE workflow_defs.id = runs.workflow_def_id AND workflow_defs.version = runs.workflow_version
-            AND tag = $11))
-    AND (CAST($12 AS BIGINT) IS NULL OR CAST($12 AS BIGINT) = (CASE WHEN EXISTS (
-        SELECT 1 FROM runs AS again WHERE again.retry_of_run_id = runs.id) THEN 1 ELSE 0 END))
-ORDER BY runs.id DESC LIMIT $6;
+FROM found JOIN runs ON runs.id = found.id LEFT JOIN triggered_runs ON triggered_runs.run_id = runs.id
+ORDER BY runs.id DESC;
+
+-- name: find_by_workflows
+-- Of several workflows, given as a list of ids: as many of each as are asked for, and of these the newest.
+SELECT found.id FROM json_array_elements_text(CAST($1 AS JSON)) AS wanted CROSS JOIN LATERAL (
+    SELECT of_one.id FROM runs AS of_one WHERE of_one.workflow_def_id = wanted
+        AND of_one.id < $2 AND of_one.id >= $3 ORDER BY of_one.id DESC LIMIT $4) AS found
+ORDER BY found.id DESC LIMIT $4;
+
+-- name: workflows_with_tag
+-- Of any version.
+SELECT DISTINCT workflow_defs.id FROM workflow_defs, json_array_elements_text(workflow_defs.tags) AS tag WHERE tag = $1 ORDER BY 1 LIMIT $2;

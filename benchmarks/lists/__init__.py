@@ -1,0 +1,1 @@
+"""Lists of runs in a database with a million of them."""
