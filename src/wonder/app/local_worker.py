@@ -177,11 +177,8 @@ class LocalWork:
         metrics: tuple[Metric, ...] = ()
         attempts = result.attempts
         for record in result.steps:
-            if record.artifacts:
+            if record.artifacts or record.attempts > 1:
                 noted = (*_artifacts(result.steps), *noted)
-                break
-        for record in result.steps:
-            if record.attempts > 1:
                 attempts = max(attempts, _attempts_most(result.steps))
                 break
         if result.metrics:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final
 
 from wonder.actions.context import CURRENT
 from wonder.actions.exceptions import message_of
@@ -18,6 +19,7 @@ from wonder.executor.errors import ActionInputMisfit, ActionOutputMisfit
 from wonder.executor.idempotency import IdempotencyKey
 from wonder.executor.redacting import redact_error, redacted_events, redacted_output
 from wonder.executor.results import FailedAttempt, TaskFailure, failure_from
+from wonder.executor.retries import InfrastructureRetry
 from wonder.language.values import JsonValue
 
 FAILED_ATTEMPTS_MAX: Final = 100
@@ -74,13 +76,17 @@ class Acting:
             raise ActionOutputMisfit(self._act.name, produces.faults(output))
         return output
 
-    async def _try(self, input: JsonValue, key: str | None) -> JsonValue:
+    def _try(self, input: JsonValue, key: str | None) -> Coroutine[Any, Any, JsonValue]:
         """Make attempts until one succeeds or the policy allows no more."""
-        retry, environment = self._act.retry, self._assignment.services.environment
+        if self._act.retry is None:
+            self.attempts = 1
+            return self._attempt(input, key)
+        return self._try_again(self._act.retry, input, key)
+
+    async def _try_again(self, retry: InfrastructureRetry, input: JsonValue, key: str | None) -> JsonValue:
+        environment = self._assignment.services.environment
         while True:
             self.attempts += 1
-            if retry is None:
-                return await self._attempt(input, key)
             started_at_ms = environment.now_ms()
             try:
                 return await self._attempt(input, key)
@@ -96,10 +102,12 @@ class Acting:
             self.failed_attempts = deque(maxlen=FAILED_ATTEMPTS_MAX)
         self.failed_attempts.append(FailedAttempt(self.attempts, started_at_ms, failure_from(failure, None)))
 
-    async def _attempt(self, input: JsonValue, key: str | None) -> JsonValue:
-        timeout_ms = self._act.timeout_ms
-        if timeout_ms is None:
-            return await self._call(input, self._context(self.attempts, key, None))
+    def _attempt(self, input: JsonValue, key: str | None) -> Coroutine[Any, Any, JsonValue]:
+        if self._act.timeout_ms is None:
+            return self._call(input, self._context(self.attempts, key, None))
+        return self._attempt_within(self._act.timeout_ms, input, key)
+
+    async def _attempt_within(self, timeout_ms: int, input: JsonValue, key: str | None) -> JsonValue:
         limit = self._assignment.limit(timeout_ms, self._ignored)
         limit.begin()
         try:

@@ -92,6 +92,8 @@ class Executor:
 
     def has_kept_the_loop(self) -> bool:
         """Say whether tasks have begun for long in this turn of the loop: timers and the lease have to come through."""
+        if len(self._under_way) == 1:
+            return False  # Nothing has begun before it in this turn that is still under way, nor waits behind it.
         now_ms = self.services.environment.monotonic_ms()
         if self._turn_ends_ms is None:
             self._turn_ends_ms = now_ms + _TURN_MS

@@ -13,6 +13,7 @@ from wonder.language.values import JsonValue, encode_json
 _SECONDS_MAX: Final = 60.0
 # A text of fewer characters has no more than an event may have, however they are escaped in JSON.
 _SHORT: Final = RECORDED_MAX // 6
+_CONTAINERS: Final = (dict, list)
 
 log = logging.getLogger("wonder.executor")
 
@@ -28,7 +29,7 @@ def is_large(output: JsonValue) -> bool:
     """Say whether an output has more characters as JSON than an event may have."""
     if isinstance(output, str):
         return len(output) > _SHORT and len(encode_json(output)) > RECORDED_MAX
-    return isinstance(output, dict | list) and bool(output) and len(encode_json(output)) > RECORDED_MAX
+    return isinstance(output, _CONTAINERS) and bool(output) and len(encode_json(output)) > RECORDED_MAX
 
 
 async def cut(output: JsonValue, origin: Origin, outputs: LargeOutputs | None) -> dict[str, Any]:

@@ -62,7 +62,6 @@ class TaskResult(msgspec.Struct, frozen=True):
     error: TaskFailure | None = None
     attempts: int = 1
     started_at_ms: int = 0
-    duration_ms: float = 0.0
     steps: tuple[StepRecord, ...] = ()
     usage: Usage = NOTHING_USED
     metrics: tuple[Metric, ...] = ()

@@ -39,7 +39,6 @@ class TaskExecution:
         "_metrics",
         "_noted",
         "_started_at_ms",
-        "_started_ms",
         "_steps",
         "_taken",
         "_task",
@@ -51,7 +50,6 @@ class TaskExecution:
         self._attempt = 1
         self._context: TaskContext = _NO_CONTEXT
         self._started_at_ms = 0
-        self._started_ms = 0.0
         self._steps: list[StepRecord] = []
         self._usage: Usage = NOTHING_USED
         self._metrics: list[Metric] = []
@@ -63,8 +61,7 @@ class TaskExecution:
     async def run(self, assignment: Assignment) -> TaskResult:
         """Run the task to its end; raises CancelledError when someone cancelled it."""
         self._assignment = assignment
-        environment = assignment.services.environment
-        self._started_at_ms, self._started_ms = environment.now_ms(), environment.monotonic_ms()
+        self._started_at_ms = assignment.services.environment.now_ms()
         if self._task.timeout_ms is None:
             return self.result(await self._run_attempts())
         limit = assignment.limit(self._task.timeout_ms, self.timed_out)
@@ -87,14 +84,12 @@ class TaskExecution:
 
     def result(self, failure: TaskFailure | None) -> TaskResult:
         """Return the result that the task has if it ends now."""
-        duration_ms = self._assignment.services.environment.monotonic_ms() - self._started_ms
         return TaskResult(
             status="completed" if failure is None else _STATUS.get(failure.code, "failed"),
             output=self._context["output"] if failure is None else None,
             error=failure,
             attempts=self._attempt,
             started_at_ms=self._started_at_ms,
-            duration_ms=duration_ms,
             steps=tuple(self._steps),
             usage=self._usage,
             metrics=tuple(self._metrics),

@@ -60,22 +60,15 @@ class PythonAction:
         function = self._function or await self._find(context)
         arguments = {name: copy_value(value) for name, value in input.items()}
         if function.is_async:
-            before = CURRENT.set(context)
             try:
                 returned = await function.call(**arguments)
             except (asyncio.CancelledError, GeneratorExit):
                 raise  # Whether somebody has cancelled it, or it did so itself, is for the executor to know.
             except BaseException as error:
                 raise _failure(error, function, arguments) from error
-            finally:
-                CURRENT.reset(before)
             return _taken(returned, function)
         if function.is_quick:
-            before = CURRENT.set(context)
-            try:
-                return _call(function, arguments)
-            finally:
-                CURRENT.reset(before)
+            return _call(function, arguments)
         return await self._call_in_thread(function, arguments, context)
 
     async def _find(self, context: ActionContext) -> Function:
@@ -92,10 +85,10 @@ class PythonAction:
         return self._function
 
     async def _call_in_thread(self, function: Function, arguments: dict[str, Any], context: ActionContext) -> JsonValue:
+        # The thread sees this task's context variables, the attempt's own context among them.
         variables = copy_context()
 
         def call() -> JsonValue:
-            variables.run(CURRENT.set, context)
             return variables.run(_call, function, arguments)
 
         context.hold()
