@@ -7,9 +7,11 @@ from wonder.clock import SYSTEM_CLOCK
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 # Two characters at a time: half as many steps.
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
-_RANDOM_BITS = 80
-# The first number of a millisecond leaves room to count upwards from it.
-_FIRST_BITS = 79
+# Which character a random byte becomes.
+_CHARACTERS = _ALPHABET.encode() * 8
+# An id has 10 characters of time, 12 that are random, and 4 that count within a millisecond.
+_RANDOM = 12
+_COUNTED = 1 << 20
 
 
 class UlidMaker:
@@ -17,26 +19,26 @@ class UlidMaker:
 
     def __init__(self) -> None:
         self._last_ms = 0
-        self._number = 0
-        # Ids of one millisecond differ in their last characters only: those before are kept, with what they stand for.
-        self._upper = -1
-        self._upper_text = ""
+        # What all ids of one millisecond begin with, and how they end.
+        self._beginning, self._number = "", 0
 
     def __call__(self) -> str:
         """Make an id."""
         now_ms = SYSTEM_CLOCK.now_ms()
-        if now_ms > self._last_ms:
-            self._last_ms = now_ms
-            self._number = int.from_bytes(os.urandom(10)) >> (_RANDOM_BITS - _FIRST_BITS)
-        else:
-            # The clock stands still, or went back: ids still go upwards.
-            self._number += 1
-        value = (self._last_ms << _RANDOM_BITS) | self._number
-        upper = value >> 20
-        if upper != self._upper:
-            self._upper = upper
-            self._upper_text = "".join([_PAIRS[(upper >> shift) & 1023] for shift in range(100, -1, -10)])
-        return f"{self._upper_text}{_PAIRS[(value >> 10) & 1023]}{_PAIRS[value & 1023]}"
+        number = self._number = self._number + 1
+        if now_ms > self._last_ms or number == _COUNTED:
+            # Upwards also if the clock stands still, or went back.
+            number = self._begin(max(now_ms, self._last_ms + 1))
+        return f"{self._beginning}{_PAIRS[number >> 10]}{_PAIRS[number & 1023]}"
+
+    def _begin(self, now_ms: int) -> int:
+        """Begin a millisecond; returns its first number, which is random and leaves room to count upwards from it."""
+        drawn = os.urandom(_RANDOM + 3)
+        time = "".join([_PAIRS[(now_ms >> shift) & 1023] for shift in (40, 30, 20, 10, 0)])
+        self._last_ms = now_ms
+        self._beginning = time + drawn[:_RANDOM].translate(_CHARACTERS).decode()
+        self._number = int.from_bytes(drawn[_RANDOM:]) >> 5
+        return self._number
 
 
 new_ulid = UlidMaker()
