@@ -23,7 +23,8 @@ def write_output(turn: Turn, scope: Scope, writes: Writes, output: JsonValue, to
     """Carry out an output mapping, all of it or nothing."""
     draft = draft_for(turn, scope)
     try:
-        draft.write_all(writes.values(output))
+        for target, value in writes.values(output):
+            draft.write(target, value)
     except WonderError as error:
         return write_failure(error)
     return apply_draft(turn, scope, draft, token)

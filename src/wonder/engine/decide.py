@@ -175,7 +175,8 @@ def _task_completed(turn: Turn, fact: TaskCompleted) -> None:
         return
     if token.status == DISPATCHED:
         turn.record(_STARTED, token, fact.started_ms)
-    _keep_asides(turn, token, fact)
+    if fact.noted or fact.metrics:
+        _keep_asides(turn, token, fact)
     # Attempts that were lost with their process count as well: they may have had effects (INV-4).
     told: NodeCompleted = {"attempts": fact.attempts + token.losses}
     if fact.steps is not None:

@@ -219,7 +219,8 @@ def _merge(turn: Turn, group: Group, join: Join, arrived: list[Scope]) -> Failur
         return None
     draft = draft_for(turn, group.scope)
     try:
-        draft.write_all(join.merge.writes.values(value[0]))
+        for target, written in join.merge.writes.values(value[0]):
+            draft.write(target, written)
     except WonderError as error:
         return write_failure(error)
     return apply_draft(turn, group.scope, draft, None)

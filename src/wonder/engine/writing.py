@@ -1,7 +1,5 @@
 """Writes: what an output mapping, an update or a merge changes, worked out before anything is changed (CTX-5a)."""
 
-from collections.abc import Sequence
-
 from wonder.engine.replaced import NOTHING, with_write
 from wonder.errors import WonderError
 from wonder.language.mappings import Mapping, compile_mapping
@@ -13,6 +11,7 @@ from wonder.language.values import JsonValue, encode_json
 TARGET_ROOTS = ("state", "output", "_branch")
 # About how many bytes a number has as JSON, and the names on the way to a value.
 _SCALAR = 24
+_SCALARS = frozenset({int, float, bool, type(None)})
 _WAY = 64
 
 
@@ -115,12 +114,7 @@ class Draft:
         else:
             self.to_run.append(change)
 
-    def write_all(self, values: Sequence[tuple[WriteTarget, JsonValue]]) -> None:
-        """Write several values in order."""
-        for target, value in values:
-            self.write(target, value)
-
 
 def json_size(value: JsonValue) -> int:
     """Give how many bytes a value has as JSON, about."""
-    return len(encode_json(value)) if isinstance(value, str | list | dict) else _SCALAR
+    return _SCALAR if type(value) in _SCALARS else len(encode_json(value))

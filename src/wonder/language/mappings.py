@@ -11,25 +11,23 @@ from wonder.language.values import MAX_DEPTH, JsonValue
 LITERAL = "$literal"
 
 _Build: TypeAlias = Callable[[JsonValue], JsonValue | Missing]
+_Apply: TypeAlias = Callable[[JsonValue], JsonValue]
 
 
 class Mapping:
     """A compiled mapping, immutable; `queries` holds each of its queries with its place in the template."""
 
-    __slots__ = ("_build", "queries", "template")
+    __slots__ = ("apply", "queries", "template")
 
     def __init__(self, template: JsonValue, build: _Build, queries: tuple[tuple[Path, Query], ...]) -> None:
-        self.template, self.queries, self._build = template, queries, build
-
-    def apply(self, root: JsonValue) -> JsonValue:
-        """Return the template with each query replaced by what it finds in `root`.
+        self.template, self.queries = template, queries
+        self.apply: _Apply = _or_null(build) if isinstance(template, str) else build  # type: ignore[assignment]  # see _or_null
+        """Returns the template with each query replaced by what it finds in a root.
 
         Nothing found leaves a key out, is null in a list, and null where the template is a single query. What is found,
         and the template's literals, are passed on without a copy: nobody may change them in place. `targets.write`
         keeps to that.
         """
-        value = self._build(root)
-        return None if value is MISSING else value
 
 
 def compile_mapping(template: JsonValue) -> Mapping:
@@ -39,6 +37,16 @@ def compile_mapping(template: JsonValue) -> Mapping:
     if compiler.faults:
         raise MappingSyntax(tuple(compiler.faults))
     return Mapping(template, _counted(build, len(compiler.queries)), tuple(compiler.queries))
+
+
+def _or_null(build: _Build) -> _Apply:
+    """Give null where nothing is found; of a template that is no query itself, something is always built."""
+
+    def apply(root: JsonValue) -> JsonValue:
+        value = build(root)
+        return None if value is MISSING else value
+
+    return apply
 
 
 def _counted(build: _Build, queries: int) -> _Build:

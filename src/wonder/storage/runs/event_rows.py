@@ -26,29 +26,29 @@ class EventRows:
     def add(self, record: Recorded, events: Sequence[RecordEvent]) -> None:
         """Add the events of one turn, written down here and now: what they show may change with the next turn."""
         for start in range(0, len(events), EVENTS_PER_ROW):
-            self._add(record.id, events[start : start + EVENTS_PER_ROW], record)
-        last = self._of_runs[record.id][-1]
+            last = self._add(record.id, events[start : start + EVENTS_PER_ROW], record)
         last.tokens_made, last.bytes_written = record.run.tokens_made, record.written
 
     def add_unloaded(self, header: RunHeader, events: Sequence[RecordEvent]) -> None:
         """Add a few events of a run that is not in memory."""
-        self._add(header.id, events)
-        last = self._of_runs[header.id][-1]
+        last = self._add(header.id, events)
         last.tokens_made, last.bytes_written = header.tokens_made, header.bytes_written
 
-    def _add(self, run_id: str, events: Sequence[RecordEvent], record: Recorded | None = None) -> None:
+    def _add(self, run_id: str, events: Sequence[RecordEvent], record: Recorded | None = None) -> "_Row":
         first, last, written = events[0].sequence, events[-1].sequence, to_json(events)
         if record is not None:
             record.written += len(written)
-        rows = self._of_runs.get(run_id)
-        if rows is None:
-            self._of_runs[run_id] = [_Row(first, last, [written])]
-        elif last - rows[-1].first < EVENTS_PER_ROW:
-            rows[-1].last = last
-            rows[-1].written.append(written)
-        else:
+        rows = self._of_runs.setdefault(run_id, [])
+        if rows and last - rows[-1].first < EVENTS_PER_ROW:
+            row = rows[-1]
+            row.last = last
+            row.written.append(written)
+            return row
+        if rows:
             rows[-1].join()
-            rows.append(_Row(first, last, [written]))
+        row = _Row(first, last, [written])
+        rows.append(row)
+        return row
 
     def entries(self) -> Iterator[Entry]:
         """Give the statement with its rows."""
