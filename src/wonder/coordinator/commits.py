@@ -200,7 +200,8 @@ class GroupCommit:
 
     def _begin_in_turn(self) -> None:
         self._scheduled = False
-        if self._held is None:
+        # What a lone run brings is durable by now: Tasks has begun its commit at once.
+        if self._held is None and not self.writer.is_durable:
             self.begin()
 
     def _let_go(self) -> None:

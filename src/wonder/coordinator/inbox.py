@@ -76,7 +76,8 @@ class Inbox:
             run.count_written()
             if run.program.workflow.has_transforms:
                 self._tasks.begin_transforms(run, decisions)
-            self._snapshot_if_due(run, was_ended, now_ms)
+            if run.is_due_for_snapshot(was_ended):
+                self._commits.batch.snapshot(take_snapshot(run.state), now_ms)
         except Exception as error:
             self._failures.fail_writing(run, fact, error)
 
@@ -88,7 +89,8 @@ class Inbox:
             return
         try:
             self._commits.add(run, decisions, logged.now_ms)
-            self._snapshot_if_due(run, was_ended, logged.now_ms)
+            if run.is_due_for_snapshot(was_ended):
+                self._commits.batch.snapshot(take_snapshot(run.state), logged.now_ms)
         except Exception as error:
             self._failures.fail_writing(run, logged.fact, error)
         else:
@@ -164,7 +166,3 @@ class Inbox:
     def _over_time(self) -> Callable[[], bool]:
         started = self._clock.monotonic_ms()
         return lambda: self._clock.monotonic_ms() - started > _TURN_MS
-
-    def _snapshot_if_due(self, run: LiveRun, was_ended: bool, now_ms: int) -> None:
-        if run.is_due_for_snapshot(was_ended):
-            self._commits.batch.snapshot(take_snapshot(run.state), now_ms)

@@ -25,6 +25,7 @@ class LiveRun:
         "depth",
         "dropped",
         "family",
+        "id",
         "inherited",
         "is_told",
         "origin",
@@ -54,7 +55,7 @@ class LiveRun:
         origin: TriggerOrigin | None = None,
         written: int = 0,
     ) -> None:
-        self.state, self.program, self.project_id, self.depth = state, program, project_id, depth
+        self.id, self.state, self.program, self.project_id, self.depth = state.id, state, program, project_id, depth
         self.parent_run_id, self.parent_token_id = parent_run_id, parent_token_id
         self.root_id: str | None = None
         """The run at the top of the calls that led to it; None where nobody had to know."""
@@ -78,11 +79,6 @@ class LiveRun:
         """Whether people were told that it has started, or it has started in another process."""
         self.dropped = False
         """Whether it was given up: its rows are the truth, and what still comes for this object is not heard."""
-
-    @property
-    def id(self) -> str:
-        """The run's id."""
-        return self.state.id
 
     @property
     def may_park(self) -> bool:

@@ -28,7 +28,7 @@ class LoggedIds:
 
 def may_be_logged(run: LiveRun, fact: TaskCompleted) -> bool:
     """Say whether a fact most likely lets the run go on with one more task, and does nothing that others wait for."""
-    if fact.metrics or run.has_written_too_much or run.program.workflow.has_transforms:
+    if fact.metrics or run.program.workflow.has_transforms:
         return False
     token = working_token(run, fact)
     return token is not None and token.scope.group is None and token.node.id in run.program.loggable

@@ -1,6 +1,7 @@
 """Tasks: what workers are given of the runs here, and what they bring back."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from wonder.clock import Clock
 from wonder.coordinator.commits import GroupCommit
@@ -51,7 +52,7 @@ class Tasks:
     def dispatch(self, run: LiveRun, order: DispatchTask) -> None:
         """Give a task to a worker, unless there is nothing to do any more, or not here."""
         if dispatch := self._ordered(run, order):
-            run.tasks[order.token_id] = self._worker.start(dispatch, lambda ended: self._ended(run, ended))
+            run.tasks[order.token_id] = self._worker.start(dispatch, partial(self._ended, run))
             self.show_if_long(run, order.token_id)
 
     def begin_transforms(self, run: LiveRun, decisions: Sequence[Decision]) -> None:
