@@ -123,7 +123,20 @@ def shown(text: str) -> None:
         place = Place(text, 1, max(1, len(text) % 300))
         print_faults([Fault("code", (text, 1), text, text, place=place)], [text])
         print(visible_lines(text))
-        question = Question(id="i", run_id="r", kind="human", prompt=text, schema=value, due_ms=len(text))
+        question = Question(
+            id="i",
+            run_id="r",
+            kind="human",
+            prompt=text,
+            schema=value,
+            due_ms=len(text),
+            assignee=text,
+            role=text,
+            claimed_by=text,
+            approvers=[text],
+            needed=1,
+            answers=[],
+        )
         print("\n".join(question_lines(question)))
         with suppress(ValueError):  # not of an event: it can be stored
             check_value(text)

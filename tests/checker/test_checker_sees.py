@@ -444,6 +444,25 @@ TABLE: list[tuple[str, str, str, Spoil]] = [
         "an event is not of its form",
         change("line", "token_spawned", lambda event: event[METADATA].clear()),
     ),
+    (
+        "listed",
+        "line",
+        "a completed run is among those that failed",
+        sql(
+            "line",
+            "INSERT INTO run_failures (run_id, project_id, workflow_def_id, code) "
+            "SELECT id, project_id, workflow_def_id, 'BAD' FROM runs WHERE id = $1",
+        ),
+    ),
+    (
+        "listed",
+        "line",
+        "a run has cost what no event says",
+        sql(
+            "line",
+            "INSERT INTO run_costs (run_id, project_id, cost_usd) SELECT id, project_id, 0.5 FROM runs WHERE id = $1",
+        ),
+    ),
     ("unreadable", "line", "the definition is gone", sql("line", "UPDATE runs SET workflow_version = 7 WHERE id = $1")),
 ]
 
@@ -499,6 +518,11 @@ async def test_rows_of_runs_that_are_not_there_are_reported(spoiler: Spoiler, ta
     assert ("orphans", "gone") in {(one.rule, one.run_id) for one in await spoiler.check_until("orphans", "gone")}
 
 
+async def test_cmd_14_counts_that_are_not_those_of_the_runs_are_reported(spoiler: Spoiler) -> None:
+    await spoiler.sql("UPDATE run_counts SET runs = runs + 1 WHERE status = 'completed'")
+    assert ("counts", "") in {(one.rule, one.run_id) for one in await spoiler.check()}
+
+
 async def test_a_child_whose_caller_is_not_there_is_reported(spoiler: Spoiler) -> None:
     """ACT-5."""
     ((child,),) = await spoiler.store.query("SELECT id FROM runs WHERE parent_run_id = $1", spoiler.runs["called"])
@@ -508,5 +532,5 @@ async def test_a_child_whose_caller_is_not_there_is_reported(spoiler: Spoiler) -
 
 def test_every_rule_that_needs_no_log_is_in_the_table() -> None:
     of_logs = {"accepted", "told", "overdue", "effects", "cancel", "answers", "events", "lease"}
-    elsewhere = {"context", "orphans", "schedules"}
+    elsewhere = {"context", "counts", "orphans", "schedules"}
     assert {row[0] for row in TABLE} | elsewhere | of_logs == set(RULES)

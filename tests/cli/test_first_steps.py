@@ -102,7 +102,7 @@ def test_a_long_input_is_shown_in_part_with_the_command_that_shows_it_all(
         (["run", "nap.yaml", "--input", "who=Ada"], 'write it as \'{"name": "value"}\', or @FILE'),
         (["run", "nap.yaml", "--input", "@nap.yaml"], "the input file nap.yaml: not JSON"),
         (["validate", "server.yaml"], "each of its arguments as a list: [python, shop.py]"),
-        (["doctor"], "database_url  .wonder/wonder.db"),
+        (["doctor"], "database_url         .wonder/wonder.db"),
     ],
 )
 def test_a_slip_of_the_first_day_is_told_with_what_to_do(

@@ -190,7 +190,7 @@ def test_doctor_tells_what_can_not_be_asked(tools: ToolFile, capsys: pytest.Capt
     shown = capsys.readouterr().out
     assert "✗ the tool 'greet' of the MCP server 'tools' could not be checked" in shown
     assert "has no tool 'greet'; it has: other\n    used by greeting@1" in shown
-    assert "database_url  .wonder/wonder.db     default" in shown
+    assert "database_url         .wonder/wonder.db     default" in shown
 
 
 def test_res_6_doctor_starts_nothing_that_nobody_has_approved(

@@ -197,7 +197,7 @@ def test_a_metric_that_nobody_gave_is_refused_and_steps_say_when_they_begin(
 def test_only_statuses_that_there_are_can_be_asked_for(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, printed = command(capsys, "runs", "list", "--status", "runing")
     assert status == 2
-    assert "'queued', 'running', 'waiting', 'paused', 'completed', 'failed', 'cancelled'" in printed
+    assert "'queued', 'running', 'waiting', 'paused', 'quarantined', 'completed', 'failed', 'cancelled'" in printed
 
 
 def test_evt_1_events_are_found_in_a_run_and_across_runs(

@@ -20,7 +20,7 @@ from wonder.storage.tenants import DefaultStays
 DONE = workflow({"done": {"action": {"kind": "update_context", "implementation": {"updates": []}}}})
 ASKS = workflow({"ask": waits("human_input", {"prompt": "?", "schema": {}})})
 # They are about the database as a whole, or about none.
-OF_DATABASES = {"backup", "db", "query", "restore", "serve", "workspaces"}
+OF_DATABASES = {"audit", "backup", "db", "query", "restore", "serve", "workspaces"}
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,8 @@ TABLES_OF_A_NEW_DATABASE = {
     "workspace_settings",
     "projects",
     "project_settings",
+    # That somebody tried to deploy.
+    "audit_records",
 }
 
 

@@ -26,6 +26,7 @@ BOUNDS = {
     "name": NAME, "ref": NAME, "table_name": 200, "lower(table_name)": 200, "lower(name)": NAME,
     "idempotency_key": KEY, "idempotency_records.key": KEY, "event": KEY, "event_waits.key": KEY,
     "kept_events.key": KEY, "sender_id": KEY, "metrics.name": KEY, "timers.key": TIMER,
+    "status": WORD, "indexed_events.type": WORD, "run_failures.code": 800, "run_failures.node": 800,
     "created_at": WORD, "created_by_key": ID, "http_answers.caller": NAME, "http_answers.key": KEY,
     "hash": HASH, "approval_hash": HASH, "connection_hash": HASH, "dimensions_hash": HASH, "month": WORD,
 }  # fmt: skip
